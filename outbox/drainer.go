@@ -1,0 +1,271 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// drainer is the leader's loop that flies Requests. Between terms it keeps only
+// its inbox.
+type drainer struct {
+	records     *records
+	handlers    *handlers
+	connect     Connectivity
+	concurrency int
+	poll        time.Duration
+	chance      func() float64
+	// tell passes on what a turn changed.
+	tell func(Ring, []Event)
+
+	inbox inbox
+	// why is status.waitingFor, as of the last turn.
+	why atomic.Pointer[string]
+}
+
+// inbox gathers signals until the loop takes them.
+type inbox struct {
+	mu      sync.Mutex
+	signals signals
+	wake    chan struct{}
+}
+
+// signals are reasons to look.
+type signals struct {
+	queues   []string
+	handlers []string
+	// list: look at everything. rush: whatever the backoff.
+	list, rush bool
+}
+
+func (i *inbox) add(change func(*signals)) {
+	i.mu.Lock()
+	change(&i.signals)
+	i.mu.Unlock()
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() signals {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := i.signals
+	i.signals = signals{}
+	return s
+}
+
+// look tells the Drainer what a Ring named.
+func (d *drainer) look(ring Ring) {
+	d.inbox.add(func(s *signals) {
+		for _, m := range ring.Entries {
+			s.queues = append(s.queues, m.Queue)
+		}
+		s.list = s.list || ring.All
+		s.rush = s.rush || ring.Drain
+	})
+}
+
+// registered tells the Drainer that a Handler exists.
+func (d *drainer) registered(name string) {
+	d.inbox.add(func(s *signals) { s.handlers = append(s.handlers, name) })
+}
+
+// rush asks for a try now, whatever the backoff.
+func (d *drainer) rush() { d.inbox.add(func(s *signals) { s.rush = true }) }
+
+// term is one tab's time as the Drainer.
+type term struct {
+	*drainer
+	epoch    int64
+	schedule *schedule
+	// air receives the end of every flight, and landed holds those that are not
+	// settled yet.
+	air    chan flight
+	landed []flight
+	flying int
+	paused bool
+}
+
+// drain flies Requests until ctx ends, or until a newer Drainer has started, or
+// the Store fails. Flights still in the air are then aborted: nothing of them
+// is written, and the next Drainer repeats them under the same key.
+func (d *drainer) drain(ctx context.Context) error {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	d.inbox.take()
+	epoch, heads, err := d.records.begin(ctx)
+	if err != nil {
+		return err
+	}
+	d.tell(Ring{All: true}, nil)
+	t := &term{drainer: d, epoch: epoch, schedule: newSchedule(heads), air: make(chan flight, d.concurrency)}
+	defer d.say("")
+	return t.run(ctx)
+}
+
+func (t *term) run(ctx context.Context) error {
+	poll := time.NewTicker(t.poll)
+	defer poll.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	for {
+		if err := t.heed(ctx, t.inbox.take()); err != nil {
+			return err
+		}
+		next := t.schedule.due(t.records.now(), false)
+		if err := t.round(ctx); err != nil {
+			return err
+		}
+		t.explain()
+		if t.busy() {
+			continue
+		}
+		if !next.IsZero() {
+			rest.Reset(next.Sub(t.records.now()))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case f := <-t.air:
+			t.land(f)
+		case <-t.inbox.wake:
+		case <-rest.C:
+		case <-poll.C:
+			t.inbox.add(func(s *signals) { s.list = true })
+		}
+	}
+}
+
+// busy reports whether another round has something to do now.
+func (t *term) busy() bool {
+	return len(t.landed) > 0 || t.free() > 0 && len(t.schedule.ready) > 0
+}
+
+// free returns how many more Requests may fly now.
+func (t *term) free() int {
+	if t.paused || !t.connect.IsOnline() {
+		return 0
+	}
+	return t.concurrency - t.flying
+}
+
+// heed acts on signals.
+func (t *term) heed(ctx context.Context, s signals) error {
+	if s.list {
+		heads, err := t.records.heads(ctx)
+		if err != nil {
+			return err
+		}
+		t.schedule.list(heads)
+		t.paused = false // asked again by the next turn
+	}
+	for _, queue := range s.queues {
+		t.schedule.hint(queue)
+	}
+	for _, name := range s.handlers {
+		t.schedule.wake(name)
+	}
+	if s.rush {
+		t.schedule.due(time.Time{}, true)
+	}
+	return nil
+}
+
+// round settles what has landed, claims for the free places, and flies it.
+func (t *term) round(ctx context.Context) error {
+	for len(t.air) > 0 {
+		t.land(<-t.air)
+	}
+	queues := t.schedule.take(t.free())
+	if len(queues) == 0 && len(t.landed) == 0 {
+		return nil
+	}
+	turn, err := t.records.turn(ctx, t.epoch, t.landed, queues, t.handled)
+	if err != nil {
+		return err
+	}
+	t.settled()
+	t.paused = turn.paused
+	t.place(turn, queues)
+	t.tell(turn.ring, turn.events)
+	for _, request := range turn.claimed {
+		t.fly(ctx, request)
+	}
+	return nil
+}
+
+func (t *term) land(f flight) {
+	t.flying--
+	t.landed = append(t.landed, f)
+}
+
+func (t *term) handled(name string) bool { return t.handlers.lookup(name) != nil }
+
+// settled updates the schedule for the landed flights, whose ends are stored.
+func (t *term) settled() {
+	for _, f := range t.landed {
+		if _, ok := errors.AsType[*unreachable](f.err); ok {
+			t.schedule.rest(f.Queue, func(misses int) time.Time {
+				return t.records.now().Add(backoff(misses, t.chance()))
+			})
+			continue
+		}
+		t.schedule.clear(f.Queue)
+		for _, e := range f.Entries {
+			t.schedule.wake(e.ID)
+		}
+	}
+	t.landed = nil
+}
+
+// place updates the schedule for the Queues a turn looked at.
+func (t *term) place(turn turn, queues []string) {
+	if turn.paused {
+		t.schedule.untake(queues)
+		return
+	}
+	for _, queue := range turn.empty {
+		t.schedule.clear(queue)
+	}
+	for queue, id := range turn.gated {
+		t.schedule.wait(queue, isGated, id)
+	}
+	for queue, name := range turn.parked {
+		t.schedule.wait(queue, isParked, name)
+	}
+	for queue, more := range turn.more {
+		if more {
+			t.schedule.hint(queue)
+		}
+	}
+}
+
+// fly runs one Request beside the loop.
+func (t *term) fly(ctx context.Context, request Request) {
+	t.flying++
+	t.tell(Ring{}, []Event{{
+		Type: EventFlown, EntryIDs: ids(request.Entries), Queue: request.Queue, Name: request.Name, Attempt: request.Attempt,
+	}})
+	go func() {
+		result, err := t.handlers.lookup(request.Name).Fly(ctx, request)
+		if ctx.Err() != nil {
+			return
+		}
+		t.air <- flight{Request: request, result: result, err: err}
+	}()
+}
+
+// explain says why nothing moves; a pause is in the Store for all to see.
+func (t *term) explain() {
+	if !t.connect.IsOnline() {
+		t.say("online")
+		return
+	}
+	t.say(t.schedule.waitingFor())
+}
+
+func (d *drainer) say(why string) { d.why.Store(&why) }

@@ -1,0 +1,400 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says what an Outbox is made of. Sync, Store, Doorbell, Leadership and
+// NewID are required.
+type Config struct {
+	// Sync is the Std Sync's name.
+	Sync string
+	// Version is the app's own version of what it stores.
+	Version int
+
+	Store        Store
+	Doorbell     Doorbell
+	Leadership   Leadership
+	Connectivity Connectivity // AlwaysOnline when nil
+
+	// Concurrency bounds how many Requests fly at once; 6 when 0.
+	Concurrency int
+	// Poll is how often everything is looked at without being asked; 30 s when 0.
+	Poll time.Duration
+
+	// OnEvent and OnNews are called one at a time and must not block.
+	OnEvent func(Event)
+	OnNews  func(News)
+
+	// NewID returns a new unique id that sorts by time.
+	NewID func() string
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+// Outbox is one tab's part of the Outbox of a Std Sync. Its methods may be
+// called from any goroutine.
+type Outbox struct {
+	cfg      Config
+	records  *records
+	handlers *handlers
+	waiters  *waiters
+	drainer  *drainer
+	status   *statusBoard
+	leading  atomic.Bool
+
+	telling sync.Mutex
+	opened  chan struct{}
+	openErr error
+	gate    chan struct{}
+	gating  sync.Once
+}
+
+// New returns an Outbox that does nothing before Run.
+func New(cfg Config) (*Outbox, error) {
+	if cfg.Sync == "" {
+		return nil, Errorf(CodeInvalid, "name is missing: give the Std Sync a name, scoped to the user")
+	}
+	if cfg.Connectivity == nil {
+		cfg.Connectivity = AlwaysOnline{}
+	}
+	if cfg.Concurrency == 0 {
+		cfg.Concurrency = 6
+	}
+	if cfg.Concurrency < 0 {
+		return nil, Errorf(CodeInvalid, "concurrency is %d: give a positive number of requests, or leave it out for 6", cfg.Concurrency)
+	}
+	if cfg.Poll == 0 {
+		cfg.Poll = 30 * time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	o := &Outbox{cfg: cfg, handlers: &handlers{}, opened: make(chan struct{}), gate: make(chan struct{})}
+	o.records = &records{store: cfg.Store, sync: cfg.Sync, newID: cfg.NewID, now: cfg.Now}
+	o.waiters = newWaiters(o.records, o.news, o.storageFailed)
+	o.drainer = &drainer{
+		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
+		concurrency: cfg.Concurrency, poll: cfg.Poll, chance: rand.Float64,
+		tell:  func(r Ring, events []Event) { o.changed(r, events) },
+		inbox: inbox{wake: make(chan struct{}, 1)},
+	}
+	o.status = newStatusBoard(o)
+	return o, nil
+}
+
+// Run opens the store, settles Waiters and, while this tab leads, drains. It
+// blocks until ctx ends or the store cannot be opened. Waiters that are left are
+// then settled as disposed, or with what kept the store shut.
+func (o *Outbox) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	meta, err := o.records.open(ctx, o.cfg.Version)
+	o.waiters.clock, o.openErr = meta.Clock, err
+	close(o.opened)
+	if o.openErr != nil {
+		return o.openErr
+	}
+	defer o.cfg.Doorbell.Listen(o.heard)()
+	defer o.cfg.Connectivity.Subscribe(o.connectivityChanged)()
+
+	var tasks sync.WaitGroup
+	tasks.Go(func() { o.waiters.run(ctx) })
+	tasks.Go(func() { o.status.run(ctx) })
+	tasks.Go(func() { o.pollSlowly(ctx) })
+	tasks.Go(func() { o.lead(ctx) })
+	tasks.Wait()
+	o.waiters.abandon(Errorf(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent"))
+	return ctx.Err()
+}
+
+// ready waits until the store is open.
+func (o *Outbox) ready(ctx context.Context) error {
+	select {
+	case <-o.opened:
+		return o.openErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// OpenGate lets the Drainer start: every Collection made at boot is hydrated.
+func (o *Outbox) OpenGate() {
+	o.gating.Do(func() {
+		close(o.gate)
+		o.emit(Event{Type: EventGateOpen})
+	})
+}
+
+// lead drains whenever this tab holds the lock.
+func (o *Outbox) lead(ctx context.Context) {
+	select {
+	case <-o.gate:
+	case <-ctx.Done():
+		return
+	}
+	for ctx.Err() == nil {
+		err := o.cfg.Leadership.Lead(ctx, o.term)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, errStale) && !isContext(err) {
+			o.storageFailed(err)
+		}
+		pause(ctx, time.Second)
+	}
+}
+
+func (o *Outbox) term(ctx context.Context) error {
+	o.leading.Store(true)
+	o.emit(Event{Type: EventLeader})
+	defer func() {
+		o.leading.Store(false)
+		o.emit(Event{Type: EventFollower})
+		o.status.stale()
+	}()
+	return o.drainer.drain(ctx)
+}
+
+func (o *Outbox) pollSlowly(ctx context.Context) {
+	for pause(ctx, o.cfg.Poll) {
+		o.waiters.look(Ring{All: true})
+		o.status.stale()
+	}
+}
+
+// Register adds the Handler of a Collection or an action, and lets the Drainer
+// know. A name that is taken is an error.
+func (o *Outbox) Register(name string, handler Handler) error {
+	if err := o.handlers.register(name, handler); err != nil {
+		return err
+	}
+	o.drainer.registered(name)
+	return nil
+}
+
+// Enqueue stores writes in one transaction and returns an error for each that is
+// not stored. The others are on disk, and OnNews tells when their transactions
+// are settled.
+func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
+	byTransaction := map[string][]Mark{}
+	for _, d := range drafts {
+		byTransaction[d.Transaction] = append(byTransaction[d.Transaction], Mark{ID: d.ID, Queue: d.Queue})
+	}
+	for transaction, marks := range byTransaction {
+		o.waiters.watch(transaction, marks, true)
+	}
+	err := o.ready(ctx)
+	var entries []Entry
+	var errs []error
+	if err == nil {
+		entries, errs, err = o.records.enqueue(ctx, drafts)
+	}
+	if err != nil {
+		errs = make([]error, len(drafts))
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	var stored []Entry
+	for i, e := range entries {
+		if errs[i] == nil {
+			stored = append(stored, e)
+		}
+	}
+	for i, d := range drafts {
+		if errs[i] != nil {
+			o.waiters.drop(d.Transaction)
+		} else {
+			o.waiters.stored(d.Transaction)
+		}
+	}
+	if len(stored) > 0 {
+		o.changedHere(Ring{Entries: marks(stored)}, []Event{{Type: EventEnqueued, EntryIDs: ids(stored), Count: len(stored)}})
+	}
+	return errs
+}
+
+// Replay returns a Collection's confirmed rows and its Entries that are not
+// failed, in order, and waits for the Entries' transactions from now on.
+func (o *Outbox) Replay(ctx context.Context, collection string) (rows []Row, entries []Entry, err error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, nil, err
+	}
+	err = o.cfg.Store.View(ctx, func(tx Tx) error {
+		if rows, err = tx.Replica(o.cfg.Sync, collection); err != nil {
+			return err
+		}
+		found, err := tx.Select(Selection{Sync: o.cfg.Sync, Collection: collection})
+		if err != nil {
+			return err
+		}
+		entries = found[0][:0:0]
+		for _, e := range found[0] {
+			if e.Status != Failed {
+				entries = append(entries, e)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, wrapStorage("replay "+collection, err)
+	}
+	o.Watch(entries)
+	return rows, entries, nil
+}
+
+// Watch waits for the transactions of stored Entries: OnNews tells when they are
+// settled, at once if they are gone already.
+func (o *Outbox) Watch(entries []Entry) {
+	for i, e := range entries {
+		o.waiters.watch(e.Transaction, marks(entries[i:i+1]), false)
+	}
+	if len(entries) > 0 {
+		o.waiters.look(Ring{Entries: marks(entries)})
+	}
+}
+
+// Discard deletes an Entry for good. It refuses one that is in a Request.
+func (o *Outbox) Discard(ctx context.Context, id string) error {
+	if err := o.ready(ctx); err != nil {
+		return err
+	}
+	t, err := o.records.discard(ctx, id)
+	if err == nil {
+		o.changedHere(t.ring, t.events)
+	}
+	return err
+}
+
+// Retry makes a failed Entry pending again under a new idempotency key, together
+// with those that failed with it, and returns them all.
+func (o *Outbox) Retry(ctx context.Context, id string) ([]Entry, error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	revived, err := o.records.retry(ctx, id)
+	if err == nil {
+		o.changedHere(Ring{Entries: marks(revived)}, []Event{{Type: EventRetried, EntryIDs: ids(revived), Count: len(revived)}})
+	}
+	return revived, err
+}
+
+// Pause stops flights in every tab, until Resume.
+func (o *Outbox) Pause(ctx context.Context) error { return o.setPaused(ctx, true, EventPaused) }
+
+// Resume lets flights go on in every tab.
+func (o *Outbox) Resume(ctx context.Context) error { return o.setPaused(ctx, false, EventResumed) }
+
+func (o *Outbox) setPaused(ctx context.Context, paused bool, event EventType) error {
+	err := o.ready(ctx)
+	if err == nil {
+		err = o.records.setPaused(ctx, paused)
+	}
+	if err == nil {
+		o.changedHere(Ring{All: true}, []Event{{Type: event}})
+	}
+	return err
+}
+
+// Drain asks the leader, whichever tab that is, to try now, whatever the backoff.
+func (o *Outbox) Drain() {
+	if o.leading.Load() {
+		o.drainer.rush()
+		return
+	}
+	o.cfg.Doorbell.Ring(Ring{Drain: true})
+}
+
+// View has OnNews tell of all Entries, and of every change to them, until stop
+// is called.
+func (o *Outbox) View() (stop func()) {
+	o.waiters.view(true)
+	return sync.OnceFunc(func() { o.waiters.view(false) })
+}
+
+// Leads reports whether this tab drains.
+func (o *Outbox) Leads() bool { return o.leading.Load() }
+
+// heard acts on another tab's Ring.
+func (o *Outbox) heard(ring Ring) {
+	o.waiters.look(ring)
+	if o.leading.Load() {
+		o.drainer.look(ring)
+	}
+	o.status.stale()
+}
+
+// changed tells Waiters and other tabs what the Drainer did.
+func (o *Outbox) changed(ring Ring, events []Event) {
+	if !ring.IsZero() {
+		o.waiters.look(ring)
+		o.cfg.Doorbell.Ring(ring.Bounded())
+		o.status.stale()
+	}
+	for _, e := range events {
+		o.emit(e)
+	}
+}
+
+// changedHere tells Waiters, other tabs and this tab's Drainer what a call did.
+func (o *Outbox) changedHere(ring Ring, events []Event) {
+	if o.leading.Load() {
+		o.drainer.look(ring)
+	}
+	o.changed(ring, events)
+}
+
+func (o *Outbox) connectivityChanged() {
+	what := EventOffline
+	if o.cfg.Connectivity.IsOnline() {
+		what = EventOnline
+		o.drainer.rush()
+		o.waiters.look(Ring{All: true})
+	}
+	o.drainer.look(Ring{})
+	o.status.stale()
+	o.emit(Event{Type: what})
+}
+
+func (o *Outbox) storageFailed(err error) { o.emit(Event{Type: EventStorage, Error: err}) }
+
+func (o *Outbox) emit(e Event) {
+	if o.cfg.OnEvent == nil {
+		return
+	}
+	e.Sync, e.At = o.cfg.Sync, o.cfg.Now()
+	o.telling.Lock()
+	defer o.telling.Unlock()
+	o.cfg.OnEvent(e)
+}
+
+func (o *Outbox) news(n News) {
+	if o.cfg.OnNews == nil {
+		return
+	}
+	o.telling.Lock()
+	defer o.telling.Unlock()
+	o.cfg.OnNews(n)
+}
+
+// pause waits, and returns false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
