@@ -27,6 +27,14 @@ type Doorbell struct {
 	heard            []js.Value
 }
 
+// liveFuncs counts the js.Funcs that are not released yet.
+var liveFuncs int
+
+func (d *Doorbell) release() {
+	d.onMessage.Release()
+	liveFuncs--
+}
+
 type listener struct {
 	hear    func(outbox.Ring)
 	stopped atomic.Bool
@@ -40,11 +48,12 @@ func New(name, sync string) (d *Doorbell, err error) {
 	d = &Doorbell{codec: newCodec(sync)}
 	defer func() {
 		if cause := recover(); cause != nil {
-			d.onMessage.Release()
+			d.release()
 			d, err = nil, fmt.Errorf("open the channel %q: %v", name, cause)
 		}
 	}()
 	d.onMessage = js.FuncOf(d.message)
+	liveFuncs++
 	d.channel = js.Global().Get("BroadcastChannel").New(name)
 	d.channel.Call("addEventListener", "message", d.onMessage)
 	return d, nil
@@ -125,36 +134,27 @@ func (d *Doorbell) Close() {
 	d.post()
 	d.channel.Call("removeEventListener", "message", d.onMessage)
 	d.channel.Call("close")
-	d.onMessage.Release()
+	d.release()
 	for _, l := range d.listeners {
 		l.stopped.Store(true)
 	}
 	d.listeners, d.heard = nil, nil
 }
 
-// message is the browser's event handler: it must not block, so it only keeps
-// the message for a goroutine.
+// message is the browser's event handler: nobody else runs meanwhile, and it must
+// not block, so it only keeps the message for a goroutine.
 func (d *Doorbell) message(_ js.Value, args []js.Value) any {
-	data := args[0].Get("data")
-	go d.keep(data)
-	return nil
-}
-
-// keep queues a message and tells the listeners, unless somebody is at it.
-func (d *Doorbell) keep(data js.Value) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.closed || len(d.listeners) == 0 {
-		d.mu.Unlock()
-		return
+		return nil
 	}
-	d.heard = append(d.heard, data)
-	if d.telling {
-		d.mu.Unlock()
-		return
+	d.heard = append(d.heard, args[0].Get("data"))
+	if !d.telling {
+		d.telling = true
+		go d.tell()
 	}
-	d.telling = true
-	d.mu.Unlock()
-	d.tell()
+	return nil
 }
 
 // tell calls the listeners for everything heard until there is no more.

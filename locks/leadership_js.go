@@ -35,9 +35,6 @@ func New(manager js.Value, name string) *Leadership {
 // lock was stolen; ctx's error if the wait was cut short; or what the browser
 // said if it refused the lock. A panic in term releases the lock and goes on.
 func (l *Leadership) Lead(ctx context.Context, term func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	return l.hold(ctx, term, false)
 }
 
@@ -46,13 +43,13 @@ func (l *Leadership) Lead(ctx context.Context, term func(context.Context) error)
 // a ctx that ends before the lock is granted keeps term from being called, not
 // the loser from losing.
 func (l *Leadership) Steal(ctx context.Context, term func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	return l.hold(ctx, term, true)
 }
 
 func (l *Leadership) hold(ctx context.Context, term func(context.Context) error, steal bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r, err := l.ask(steal)
 	if err != nil {
 		return err

@@ -78,6 +78,10 @@ func wrapStorage(doing string, err error) error {
 // errStale ends a Drainer whose epoch is not the newest any more.
 var errStale = errors.New("another tab drains now")
 
+// ErrExists is in the chain of an Update's error that added an Entry whose id
+// is stored already.
+var ErrExists = errors.New("an entry of this id is stored already")
+
 // errGeneration is returned for a write of a session that a reset has ended.
 func errGeneration() error {
 	return Errorf(CodeReset, "this store was reset after the tab opened it; make the write again")

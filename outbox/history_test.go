@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -84,7 +85,6 @@ func play(steps []step) (failed string) {
 			tab.Close()
 		}
 	}()
-	h.Backend.Answer(func(s outboxtest.Sent) outboxtest.Answer { return h.answers[s.Queue] })
 	for _, s := range steps {
 		h.do(s)
 		synctest.Wait()
@@ -115,8 +115,8 @@ func (h *history) do(s step) {
 	case "write":
 		h.write(tab, s)
 	case "answer":
-		h.answers[queue(s.key)] = s.answer
-		h.answers["action:act"] = s.answer
+		h.meet(queue(s.key), s.answer)
+		h.meet("action:act", s.answer)
 	case "wait":
 		time.Sleep(s.wait)
 	case "close":
@@ -138,6 +138,14 @@ func (h *history) do(s step) {
 	case "resume":
 		require.NoError(h.TB, tab.Resume(context.Background()))
 	}
+}
+
+// meet sets how the Backend meets a Queue's Requests.
+func (h *history) meet(queue string, answer outboxtest.Answer) {
+	h.answers = maps.Clone(h.answers)
+	h.answers[queue] = answer
+	answers := h.answers
+	h.Backend.Answer(func(s outboxtest.Sent) outboxtest.Answer { return answers[s.Queue] })
 }
 
 func (h *history) write(tab *outboxtest.Tab, s step) {
@@ -197,7 +205,7 @@ func (h *history) retry(tab *outboxtest.Tab, s step) {
 // settle lets everything that is left be delivered by a new tab.
 func (h *history) settle() {
 	h.Network.Set(true)
-	h.answers = map[string]outboxtest.Answer{}
+	h.Backend.Answer(nil)
 	for _, tab := range h.tabs {
 		tab.Close()
 		h.closed = append(h.closed, tab)

@@ -189,23 +189,14 @@ func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
 	for transaction, marks := range byTransaction {
 		o.waiters.watch(transaction, marks, true)
 	}
-	err := o.ready(ctx)
-	var entries []Entry
-	var errs []error
-	if err == nil {
-		entries, errs, err = o.records.enqueue(ctx, drafts)
-	}
-	if err != nil {
-		errs = make([]error, len(drafts))
+	var stored []Entry
+	errs := make([]error, len(drafts))
+	if err := o.ready(ctx); err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
-	}
-	var stored []Entry
-	for i, e := range entries {
-		if errs[i] == nil {
-			stored = append(stored, e)
-		}
+	} else {
+		stored, errs = o.records.enqueue(ctx, drafts)
 	}
 	for i, d := range drafts {
 		if errs[i] != nil {

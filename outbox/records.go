@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 )
 
@@ -66,50 +68,109 @@ func (r *records) open(ctx context.Context, version int) (meta Meta, err error) 
 	return meta, wrapStorage("open the outbox", err)
 }
 
-// enqueue stores drafts in one transaction and returns the stored Entries with
-// an error for each that could not be.
-func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error, error) {
-	entries := make([]Entry, len(drafts))
+// enqueue stores drafts in one transaction and returns the stored Entries, with
+// an error under the index of each draft that is not. An id that is stored
+// already spoils its own transaction only.
+func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error) {
 	errs := make([]error, len(drafts))
-	err := r.update(ctx, "store the writes", Strict, func(tx Tx, meta *Meta) error {
+	stored, err := r.add(ctx, drafts, errs)
+	if errors.Is(err, ErrExists) {
+		if err = r.refuseKnown(ctx, drafts, errs); err == nil {
+			stored, err = r.add(ctx, drafts, errs)
+		}
+	}
+	if err != nil {
+		stored = nil
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return stored, errs
+}
+
+// refuseKnown sets an error for each draft whose id is stored already.
+func (r *records) refuseKnown(ctx context.Context, drafts []Draft, errs []error) error {
+	wanted := make([]string, len(drafts))
+	for i, d := range drafts {
+		wanted[i] = d.ID
+	}
+	var found []Entry
+	err := r.store.View(ctx, func(tx Tx) (err error) {
+		found, err = tx.Entries(wanted...)
+		return err
+	})
+	for _, e := range found {
+		i := slices.Index(wanted, e.ID)
+		errs[i] = &Error{Code: CodeInvalid, EntryID: e.ID, Message: "a write with the id " + e.ID + " is stored already: give every transaction its own id"}
+	}
+	spoil(drafts, errs)
+	return wrapStorage("look for entries of the same id", err)
+}
+
+// add stores the drafts that have no error yet, and sets one for those that the
+// Store refuses.
+func (r *records) add(ctx context.Context, drafts []Draft, errs []error) (stored []Entry, err error) {
+	err = r.update(ctx, "store the writes", Strict, func(tx Tx, meta *Meta) error {
 		now := r.now()
+		var entries []Entry
+		var from []int
 		for i, d := range drafts {
+			if errs[i] != nil {
+				continue
+			}
 			meta.Seq++
-			entries[i] = Entry{
+			from = append(from, i)
+			entries = append(entries, Entry{
 				ID: d.ID, Sync: r.sync, Queue: d.Queue, Name: d.Name, Status: Pending,
 				Seq: meta.Seq, EnqueuedAt: now, Transaction: d.Transaction,
 				Op: d.Op, Key: KeyOf(d.Queue), Base: d.Base, Changes: d.Changes, Payload: d.Payload,
 				After: d.After,
-			}
+			})
 		}
 		refused, err := tx.AddEntries(entries...)
-		if err != nil || len(refused) == 0 {
+		if err != nil {
 			return err
 		}
-		return tx.DeleteEntries(spoilt(entries, refused, errs)...)
+		for at, err := range refused {
+			errs[from[at]] = err
+		}
+		stored, err = withdraw(tx, entries, from, refused, drafts, errs)
+		return err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return entries, errs, nil
+	return stored, err
 }
 
-// spoilt fills errs for every Entry of a transaction that has a refused one,
-// and returns those of them that were stored.
-func spoilt(entries []Entry, refused map[int]error, errs []error) (stored []string) {
+// withdraw deletes what was stored of a transaction that has a refused Entry,
+// and returns the Entries that stay.
+func withdraw(tx Tx, entries []Entry, from []int, refused map[int]error, drafts []Draft, errs []error) ([]Entry, error) {
+	if len(refused) == 0 {
+		return entries, nil
+	}
+	spoil(drafts, errs)
+	var stay []Entry
+	var gone []string
+	for at, e := range entries {
+		switch {
+		case errs[from[at]] == nil:
+			stay = append(stay, e)
+		case refused[at] == nil:
+			gone = append(gone, e.ID)
+		}
+	}
+	return stay, tx.DeleteEntries(gone...)
+}
+
+// spoil sets a draft's error for all drafts of its transaction.
+func spoil(drafts []Draft, errs []error) {
 	why := map[string]error{}
-	for i, e := range entries {
-		if err := refused[i]; err != nil && why[e.Transaction] == nil {
-			why[e.Transaction] = err
+	for i, d := range drafts {
+		if errs[i] != nil && why[d.Transaction] == nil {
+			why[d.Transaction] = errs[i]
 		}
 	}
-	for i, e := range entries {
-		errs[i] = why[e.Transaction]
-		if errs[i] != nil && refused[i] == nil {
-			stored = append(stored, e.ID)
-		}
+	for i, d := range drafts {
+		errs[i] = why[d.Transaction]
 	}
-	return stored
 }
 
 // begin starts a Drainer's term: it takes the next epoch and puts back whatever

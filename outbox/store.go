@@ -47,8 +47,9 @@ type Tx interface {
 	Count(sync string, status EntryStatus) (int, error)
 	// Oldest returns the Entry with this Status and the smallest Seq, if any.
 	Oldest(sync string, status EntryStatus) ([]Entry, error)
-	// AddEntries stores new Entries. One that cannot be stored, or whose id
-	// exists, is reported under its index and hurts no other.
+	// AddEntries stores new Entries. One that cannot be stored is reported under
+	// its index and hurts no other; an id that exists fails the Update with
+	// ErrExists.
 	AddEntries(entries ...Entry) (refused map[int]error, err error)
 	PutEntries(entries ...Entry) error
 	DeleteEntries(ids ...string) error

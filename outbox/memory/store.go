@@ -209,15 +209,13 @@ func (t *tx) Oldest(sync string, status outbox.EntryStatus) ([]outbox.Entry, err
 }
 
 func (t *tx) AddEntries(entries ...outbox.Entry) (map[int]error, error) {
-	refused := map[int]error{}
-	for i, e := range entries {
+	for _, e := range entries {
 		if _, exists := t.data.entries[e.ID]; exists {
-			refused[i] = outbox.Errorf(outbox.CodeInvalid, "there is an entry %s already", e.ID)
-			continue
+			return nil, &outbox.Error{Code: outbox.CodeInvalid, EntryID: e.ID, Message: "add an entry", Err: outbox.ErrExists}
 		}
 		t.putEntry(e)
 	}
-	return refused, nil
+	return nil, nil
 }
 
 func (t *tx) PutEntries(entries ...outbox.Entry) error {

@@ -1,0 +1,205 @@
+package idbstore
+
+import (
+	"strconv"
+	"strings"
+	"syscall/js"
+	"time"
+
+	"github.com/stdsync/outbox/outbox"
+)
+
+// unwrap returns the JavaScript value behind a Value.
+func unwrap(v outbox.Value) js.Value { return v.(interface{ JSValue() js.Value }).JSValue() }
+
+// keyValue returns a Key as the number or string it stands for.
+func keyValue(key outbox.Key) any {
+	if text, ok := strings.CutPrefix(string(key), "n:"); ok {
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	}
+	return strings.TrimPrefix(string(key), "s:")
+}
+
+// keyOf is the inverse of keyValue.
+func keyOf(v js.Value) outbox.Key {
+	if v.Type() == js.TypeNumber {
+		return outbox.Key("n:" + js.Global().Call("String", v).String())
+	}
+	return outbox.Key("s:" + v.String())
+}
+
+// setter fills a record, leaving out what is absent.
+type setter struct{ js.Value }
+
+func newRecord() setter { return setter{object.New()} }
+
+var object = js.Global().Get("Object")
+
+func (s setter) text(name, v string) {
+	if v != "" {
+		s.Set(name, v)
+	}
+}
+
+func (s setter) value(name string, v outbox.Value) {
+	if v != nil {
+		s.Set(name, unwrap(v))
+	}
+}
+
+// encodeEntry returns an Entry as it is stored.
+func encodeEntry(e outbox.Entry) js.Value {
+	r := newRecord()
+	r.Set("id", e.ID)
+	r.Set("sync", e.Sync)
+	r.Set("queue", e.Queue)
+	r.Set("name", e.Name)
+	r.Set("status", string(e.Status))
+	r.Set("seq", e.Seq)
+	r.Set("enqueuedAt", e.EnqueuedAt.UnixMilli())
+	r.Set("transaction", e.Transaction)
+	r.Set("op", string(e.Op))
+	r.Set("attempt", e.Attempt)
+	if e.Key != "" {
+		r.Set("key", keyValue(e.Key))
+	}
+	r.value("base", e.Base)
+	r.value("changes", e.Changes)
+	r.value("payload", e.Payload)
+	if len(e.After) > 0 {
+		after := make([]any, len(e.After))
+		for i, id := range e.After {
+			after[i] = id
+		}
+		r.Set("after", after)
+	}
+	r.text("dependsOn", e.DependsOn)
+	r.text("requestId", e.RequestID)
+	if e.Claim != nil {
+		r.Set("claim", map[string]any{"epoch": e.Claim.Epoch, "requestId": e.RequestID, "at": e.Claim.At.UnixMilli()})
+	}
+	if e.Error != nil {
+		failure := newRecord()
+		failure.Set("name", e.Error.Name)
+		failure.Set("message", e.Error.Message)
+		failure.text("code", e.Error.Code)
+		r.Set("error", failure.Value)
+	}
+	return r.Value
+}
+
+// getter reads a record, whatever it turned out to hold.
+type getter struct{ js.Value }
+
+func (g getter) text(name string) string {
+	if v := g.Get(name); v.Type() == js.TypeString {
+		return v.String()
+	}
+	return ""
+}
+
+func (g getter) number(name string) int64 {
+	if v := g.Get(name); v.Type() == js.TypeNumber {
+		return int64(v.Float())
+	}
+	return 0
+}
+
+func (g getter) object(name string) (getter, bool) {
+	v := g.Get(name)
+	return getter{v}, v.Type() == js.TypeObject
+}
+
+func (t *tx) get(g getter, name string) outbox.Value {
+	if v := g.Get(name); !v.IsUndefined() {
+		return t.value(v)
+	}
+	return nil
+}
+
+// decodeEntry is the inverse of encodeEntry.
+func (t *tx) decodeEntry(v js.Value) outbox.Entry {
+	g := getter{v}
+	e := outbox.Entry{
+		ID: g.text("id"), Sync: g.text("sync"), Queue: g.text("queue"), Name: g.text("name"),
+		Status: outbox.EntryStatus(g.text("status")), Seq: g.number("seq"),
+		EnqueuedAt: time.UnixMilli(g.number("enqueuedAt")), Transaction: g.text("transaction"),
+		Op: outbox.Op(g.text("op")), Attempt: int(g.number("attempt")),
+		Base: t.get(g, "base"), Changes: t.get(g, "changes"), Payload: t.get(g, "payload"),
+		DependsOn: g.text("dependsOn"), RequestID: g.text("requestId"),
+	}
+	e.Key = outbox.KeyOf(e.Queue)
+	if after, ok := g.object("after"); ok {
+		for i := range after.Length() {
+			e.After = append(e.After, after.Index(i).String())
+		}
+	}
+	if claim, ok := g.object("claim"); ok {
+		e.Claim = &outbox.Claim{Epoch: claim.number("epoch"), At: time.UnixMilli(claim.number("at"))}
+	}
+	if failure, ok := g.object("error"); ok {
+		e.Error = &outbox.Failure{Name: failure.text("name"), Message: failure.text("message"), Code: failure.text("code")}
+	}
+	return e
+}
+
+func encodeMeta(m outbox.Meta) js.Value {
+	return js.ValueOf(map[string]any{
+		"sync": m.Sync, "format": m.Format, "version": m.Version, "epoch": m.Epoch, "seq": m.Seq,
+		"generation": m.Generation, "clock": m.Clock, "paused": m.Paused,
+	})
+}
+
+func decodeMeta(sync string, v js.Value) outbox.Meta {
+	if v.Type() != js.TypeObject {
+		return outbox.Meta{Sync: sync}
+	}
+	g := getter{v}
+	return outbox.Meta{
+		Sync: sync, Format: int(g.number("format")), Version: int(g.number("version")), Epoch: g.number("epoch"),
+		Seq: g.number("seq"), Generation: g.text("generation"), Clock: g.number("clock"), Paused: g.Get("paused").Truthy(),
+	}
+}
+
+func rowKeyValue(k outbox.RowKey) []any { return []any{k.Sync, k.Collection, keyValue(k.Key)} }
+
+func encodeRow(row outbox.Row) js.Value {
+	r := newRecord()
+	r.Set("sync", row.Sync)
+	r.Set("collection", row.Collection)
+	r.Set("key", keyValue(row.Key))
+	r.Set("confirmed", row.Confirmed)
+	r.value("row", row.Value)
+	return r.Value
+}
+
+func (t *tx) decodeRow(v js.Value) outbox.Row {
+	g := getter{v}
+	return outbox.Row{
+		RowKey: outbox.RowKey{Sync: g.text("sync"), Collection: g.text("collection"), Key: keyOf(g.Get("key"))},
+		Value:  t.get(g, "row"), Confirmed: g.number("confirmed"),
+	}
+}
+
+func encodeOutcome(o outbox.Outcome) js.Value {
+	return js.ValueOf(map[string]any{"id": o.ID, "sync": o.Sync, "reason": string(o.Reason), "at": o.At})
+}
+
+func decodeOutcome(v js.Value) outbox.Outcome {
+	g := getter{v}
+	return outbox.Outcome{ID: g.text("id"), Sync: g.text("sync"), Reason: outbox.Code(g.text("reason")), At: g.number("at")}
+}
+
+func stateKeyValue(k outbox.StateKey) []any { return []any{k.Sync, k.Collection, k.Scope} }
+
+func encodeState(s outbox.State) js.Value {
+	r := newRecord()
+	r.Set("sync", s.Sync)
+	r.Set("collection", s.Collection)
+	r.Set("scope", s.Scope)
+	r.Set("revision", s.Revision)
+	r.value("cursor", s.Cursor)
+	return r.Value
+}
