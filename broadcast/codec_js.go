@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"encoding/json"
 	"syscall/js"
 
 	"github.com/stdsync/outbox/outbox"
@@ -9,55 +10,73 @@ import (
 const (
 	// version is a message's v. Another one is not understood.
 	version = 1
-	// maxText bounds the names of one message, in UTF-16 code units: past it, a
-	// Ring asks to look at everything.
+	// maxText bounds the names of each list of a message, in bytes of JSON: past
+	// it, a Ring asks to look at everything.
 	maxText = 1 << 20
 )
 
-// codec turns Rings into messages and back.
+// message is what is posted.
+type message struct {
+	Version int    `json:"v"`
+	Entries []pair `json:"entries,omitempty"`
+	Claimed []pair `json:"claimed,omitempty"`
+	Rows    []pair `json:"rows,omitempty"`
+	All     bool   `json:"all,omitempty"`
+	Drain   bool   `json:"drain,omitempty"`
+}
+
+type pair = [2]string
+
+// codec turns Rings into messages and back. Names cross the boundary as JSON, all
+// at once: one by one, they take ten times as long.
 type codec struct {
-	sync            string
-	isArray, object js.Value
+	sync string
+
+	json, object, isArray js.Value
+	// call and valueOf are Function.prototype.call and String.prototype.valueOf.
+	call, valueOf js.Value
 }
 
 func newCodec(sync string) codec {
+	global := js.Global()
 	return codec{
 		sync:    sync,
-		isArray: js.Global().Get("Array").Get("isArray"),
-		object:  js.Global().Get("Object"),
+		json:    global.Get("JSON"),
+		object:  global.Get("Object"),
+		isArray: global.Get("Array").Get("isArray"),
+		call:    global.Get("Function").Get("prototype").Get("call"),
+		valueOf: global.Get("String").Get("prototype").Get("valueOf"),
 	}
 }
 
 // encode returns the message of a Ring that says something.
-func (c codec) encode(ring outbox.Ring) map[string]any {
-	message := map[string]any{"v": version}
-	addPairs(message, "entries", ring.Entries, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
-	addPairs(message, "claimed", ring.Claimed, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
-	addPairs(message, "rows", ring.Rows, func(r outbox.RowKey) []any { return []any{r.Collection, string(r.Key)} })
-	if ring.All {
-		message["all"] = true
+func (c codec) encode(ring outbox.Ring) js.Value {
+	text, err := json.Marshal(message{
+		Version: version,
+		Entries: pairs(ring.Entries, func(m outbox.Mark) pair { return pair{m.ID, m.Queue} }),
+		Claimed: pairs(ring.Claimed, func(m outbox.Mark) pair { return pair{m.ID, m.Queue} }),
+		Rows:    pairs(ring.Rows, func(r outbox.RowKey) pair { return pair{r.Collection, string(r.Key)} }),
+		All:     ring.All,
+		Drain:   ring.Drain,
+	})
+	if err != nil {
+		panic(err) // strings always have a JSON
 	}
-	if ring.Drain {
-		message["drain"] = true
-	}
-	return message
+	return c.json.Call("parse", string(text))
 }
 
-func addPairs[T any](message map[string]any, field string, list []T, pair func(T) []any) {
-	if len(list) == 0 {
-		return
+func pairs[T any](list []T, of func(T) pair) (all []pair) {
+	for _, one := range list {
+		all = append(all, of(one))
 	}
-	pairs := make([]any, len(list))
-	for i, one := range list {
-		pairs[i] = pair(one)
-	}
-	message[field] = pairs
+	return all
 }
 
 // decode returns the Ring of a message, and false for anything else. What it
-// reads was structured-cloned, so that no getter or proxy can throw. But Type
-// panics for a BigInt.
+// reads was structured-cloned: it has no getters, proxies and functions of its
+// own, but may be of any type and any size.
 func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
+	// A built-in throws for what it is not made for, and Type panics for a BigInt.
 	defer func() {
 		if recover() != nil {
 			ring, ok = outbox.Ring{}, false
@@ -69,88 +88,73 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 	if v := data.Get("v"); v.Type() != js.TypeNumber || v.Float() != version {
 		return outbox.Ring{}, false
 	}
-	r := reader{codec: c, ok: true}
-	ring = outbox.Ring{All: r.flag(data.Get("all")), Drain: r.flag(data.Get("drain"))}
-	entries, claimed, rows := r.list(data.Get("entries")), r.list(data.Get("claimed")), r.list(data.Get("rows"))
-	if r.pairs <= outbox.MaxHints {
-		ring.Entries = readPairs(&r, entries, func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} })
-		ring.Claimed = readPairs(&r, claimed, func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} })
-		ring.Rows = readPairs(&r, rows, func(collection, key string) outbox.RowKey {
+	ring.All, ring.Drain = flag(data.Get("all")), flag(data.Get("drain"))
+	entries, claimed, rows := c.list(data.Get("entries")), c.list(data.Get("claimed")), c.list(data.Get("rows"))
+	tooMuch := entries.length+claimed.length+rows.length > outbox.MaxHints
+	if !tooMuch {
+		mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }
+		row := func(collection, key string) outbox.RowKey {
 			return outbox.RowKey{Sync: c.sync, Collection: collection, Key: outbox.Key(key)}
-		})
+		}
+		var long [3]bool
+		ring.Entries, long[0] = read(c, entries, mark)
+		ring.Claimed, long[1] = read(c, claimed, mark)
+		ring.Rows, long[2] = read(c, rows, row)
+		tooMuch = long != [3]bool{}
 	}
-	if r.pairs > outbox.MaxHints || r.text > maxText {
+	if tooMuch {
 		ring = outbox.Ring{All: true, Drain: ring.Drain}
 	}
-	return ring, r.ok && !ring.IsZero()
+	return ring, !ring.IsZero()
 }
 
-// reader reads the parts of one message, and remembers whether all of them fit.
-type reader struct {
-	codec
-	ok    bool
-	pairs int // in the lists so far
-	text  int // length of the names so far
-}
+// flag reads a boolean that may be absent, and panics for anything else.
+func flag(v js.Value) bool { return !v.IsUndefined() && v.Bool() }
 
-// flag reads a boolean that may be absent.
-func (r *reader) flag(v js.Value) bool {
-	switch v.Type() {
-	case js.TypeBoolean:
-		return v.Bool()
-	case js.TypeUndefined:
-		return false
-	}
-	r.ok = false
-	return false
-}
-
-// list returns an array's elements' number along with it; an absent one has 0.
-func (r *reader) list(v js.Value) (l list) {
-	if v.IsUndefined() {
-		return list{}
-	}
-	if !r.isArray.Invoke(v).Bool() {
-		r.ok = false
-		return list{}
-	}
-	l = list{v, v.Length()}
-	r.pairs += l.length
-	return l
-}
-
+// list is an array with its length, or one that is absent and has 0.
 type list struct {
 	array  js.Value
 	length int
 }
 
-// readPairs reads a list of pairs of strings, until one does not fit or the
-// names are too long.
-func readPairs[T any](r *reader, l list, make func(first, second string) T) (all []T) {
-	for i := range l.length {
-		pair := l.array.Index(i)
-		if !r.isArray.Invoke(pair).Bool() || pair.Length() != 2 {
-			r.ok = false
-			return nil
-		}
-		first, second := r.name(pair.Index(0)), r.name(pair.Index(1))
-		if !r.ok || r.text > maxText {
-			return nil
-		}
-		all = append(all, make(first, second))
+// list panics for what is no array.
+func (c codec) list(v js.Value) list {
+	if v.IsUndefined() {
+		return list{}
 	}
-	return all
+	if !c.isArray.Invoke(v).Bool() {
+		panic("not an array")
+	}
+	return list{v, v.Length()}
 }
 
-// name reads a string that is not too long to be copied.
-func (r *reader) name(v js.Value) string {
-	if v.Type() != js.TypeString {
-		r.ok = false
-		return ""
+// read reads a list of pairs of strings, or says that they are too long to be
+// copied. It panics for anything else.
+func read[T any](c codec, l list, of func(first, second string) T) (all []T, long bool) {
+	if l.length == 0 {
+		return nil, false
 	}
-	r.text += r.object.Invoke(v).Length()
-	if r.text > maxText {
-		return ""
+	for i := range l.length {
+		if c.list(l.array.Index(i)).length != 2 {
+			panic("not a pair")
+		}
 	}
-	return v.String()
+	flat := l.array.Call("flat")
+	if flat.Length() != 2*l.length {
+		panic("a hole in a pair")
+	}
+	// Calls valueOf on each name, which throws for what is no string.
+	flat.Call("forEach", c.call, c.valueOf)
+	text := c.json.Call("stringify", flat)
+	if c.object.Invoke(text).Length() > maxText {
+		return nil, true
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(text.String()), &names); err != nil {
+		panic(err)
+	}
+	for i := range l.length {
+		all = append(all, of(names[2*i], names[2*i+1]))
+	}
+	return all, false
 }

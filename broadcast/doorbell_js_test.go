@@ -114,11 +114,11 @@ func TestWhatDoesNotFitIsDropped(t *testing.T) {
 		`{ v: 1, all: 1 }`, `{ v: 1, all: 'true' }`, `{ v: 1, all: null }`, `{ v: 1, all: 1n }`, `{ v: 1, all: true, rows: 1n }`, `{ v: 1, entries: [['a', 1n]] }`, `{ v: 1, all: true, drain: {} }`, `{ v: 1, all: new Boolean(true) }`,
 		`{ v: 1, all: true, entries: null }`, `{ v: 1, all: true, entries: 'ab' }`, `{ v: 1, all: true, claimed: { length: 0 } }`, `{ v: 1, all: true, rows: new Uint8Array(0) }`, `{ v: 1, all: true, rows: new Set() }`,
 		`{ v: 1, entries: ['ab'] }`, `{ v: 1, entries: [null] }`, `{ v: 1, entries: [,] }`, `{ v: 1, entries: [[]] }`, `{ v: 1, entries: [['a']] }`, `{ v: 1, entries: [['a', 'q', 'z']] }`,
-		`{ v: 1, entries: [['a', 1]] }`, `{ v: 1, entries: [['a', null]] }`, `{ v: 1, entries: [[,'q']] }`, `{ v: 1, entries: [['a', new String('q')]] }`, `{ v: 1, entries: [[['a'], 'q']] }`, `{ v: 1, entries: [{ 0: 'a', 1: 'q', length: 2 }] }`,
+		`{ v: 1, entries: [['a', 1]] }`, `{ v: 1, entries: [['a', null]] }`, `{ v: 1, entries: [[,'q']] }`, `{ v: 1, entries: [['a', new Array(4294967295)]] }`, `{ v: 1, entries: [['a', new Date()]] }`, `{ v: 1, entries: [['a', { toString: 'q' }]] }`, `{ v: 1, entries: Object.assign([['a', 'q']], { flat: 1 }) }`, `{ v: 1, entries: Object.assign([['a', 'q']], { constructor: 1 }) }`, `{ v: 1, all: true, entries: [undefined] }`, `{ v: 1, entries: [[['a'], 'q']] }`, `{ v: 1, entries: [{ 0: 'a', 1: 'q', length: 2 }] }`,
 		`{ v: 1, entries: [['a', 'q'], ['b', 2]] }`, `{ v: 1, entries: [['a', 'q']], rows: [['todos', 1]] }`, `{ v: 1, entries: [['a', 'q']], claimed: [[]] }`,
 		`{ v: 1, entries: [new Array(4294967295)] }`, `{ v: 1, all: 0, entries: new Array(4294967295) }`,
 		`(() => { const m = { v: 1 }; m.all = m; return m })()`, `(() => { const l = []; l.push(l, l); return { v: 1, entries: [l] } })()`,
-		`(() => { return { v: 1, entries: [['x'.repeat(1 << 27), 1]] } })()`,
+		`(() => { return { v: 1, entries: [['x'.repeat(1 << 24), 1]] } })()`,
 	} {
 		wire.post(message)
 		wire.post(`{ v: 1, entries: [['fence', 'q']] }`)
@@ -137,7 +137,7 @@ func TestWhatNamesTooMuchBecomesALookAtEverything(t *testing.T) {
 		{"too many entries", `{ v: 1, entries: Array(1025).fill(['a', 'q']) }`, false},
 		{"too many in total", `{ v: 1, entries: Array(500).fill(['a', 'q']), claimed: Array(500).fill(['a', 'q']), rows: Array(25).fill(['todos', 'n:1']), drain: true }`, true},
 		{"the longest of arrays", `{ v: 1, entries: new Array(4294967295), claimed: new Array(4294967295), rows: new Array(4294967295), drain: true }`, true},
-		{"a very long name", `{ v: 1, entries: [['x'.repeat(1 << 27), 'q']] }`, false},
+		{"a very long name", `{ v: 1, entries: [['x'.repeat(1 << 24), 'q']] }`, false},
 		{"many long names", `{ v: 1, entries: Array(1024).fill(['a', 'q'.repeat(1024)]), drain: true }`, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -280,10 +280,10 @@ func BenchmarkRing(b *testing.B) {
 			for range size {
 				ring.Entries = append(ring.Entries, outbox.Mark{ID: "01890000-0000-7000-8000-000000000000:1", Queue: "collection:todos/s:01890000-0000"})
 			}
-			message := js.ValueOf(codec.encode(ring))
+			message := codec.encode(ring)
 			b.Run("encode", func(b *testing.B) {
 				for b.Loop() {
-					js.ValueOf(codec.encode(ring))
+					codec.encode(ring)
 				}
 			})
 			b.Run("decode", func(b *testing.B) {

@@ -212,7 +212,7 @@ func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
 }
 
 // Replay returns a Collection's confirmed rows and its Entries that are not
-// failed, in order, and waits for the Entries' transactions from now on.
+// failed, in order. Watch waits for the Entries.
 func (o *Outbox) Replay(ctx context.Context, collection string) (rows []Row, entries []Entry, err error) {
 	if err := o.ready(ctx); err != nil {
 		return nil, nil, err
@@ -236,8 +236,41 @@ func (o *Outbox) Replay(ctx context.Context, collection string) (rows []Row, ent
 	if err != nil {
 		return nil, nil, wrapStorage("replay "+collection, err)
 	}
-	o.Watch(entries)
 	return rows, entries, nil
+}
+
+// Replica returns a Collection's confirmed rows; one without a Value is gone.
+func (o *Outbox) Replica(ctx context.Context, collection string) (rows []Row, err error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	err = o.cfg.Store.View(ctx, func(tx Tx) error {
+		rows, err = tx.Replica(o.cfg.Sync, collection)
+		return err
+	})
+	return rows, wrapStorage("read "+collection, err)
+}
+
+// Confirm stores rows that the Backend confirmed to a write which did not go
+// through the Outbox.
+func (o *Outbox) Confirm(ctx context.Context, rows []Row) error {
+	if err := o.ready(ctx); err != nil {
+		return err
+	}
+	var ring Ring
+	err := o.records.update(ctx, "store confirmed rows", Relaxed, func(tx Tx, meta *Meta) error {
+		ring = Ring{}
+		meta.Clock++
+		for i := range rows {
+			rows[i].Confirmed = meta.Clock
+			ring.Rows = append(ring.Rows, rows[i].RowKey)
+		}
+		return tx.PutRows(rows...)
+	})
+	if err == nil {
+		o.changed(ring, nil)
+	}
+	return err
 }
 
 // Watch waits for the transactions of stored Entries: OnNews tells when they are

@@ -1,0 +1,64 @@
+package jsbridge
+
+import (
+	"context"
+	"syscall/js"
+
+	"github.com/stdsync/outbox/outbox"
+)
+
+// startPull runs a read strategy, { collection, scope, every, versioned }, until
+// the Std Sync is disposed.
+func (s *std) startPull(config js.Value) {
+	collection, scope := config.Get("collection").String(), config.Get("scope").String()
+	pull := outbox.Pull{
+		Collection: collection, Scope: scope, Every: millis(config.Get("every")),
+		Leadership: s.ports.Leadership("std-sync/" + s.name + "/pull/" + collection + "/" + scope + "/v1"),
+		Fetch: func(ctx context.Context, cursor outbox.Value) (outbox.Page, error) {
+			return s.fetch(ctx, collection, cursor)
+		},
+	}
+	if config.Get("versioned").Truthy() {
+		pull.Newer = func(incoming, stored outbox.Value) bool {
+			return s.hooks.Call("newer", collection, unwrap(incoming), unwrap(stored)).Bool()
+		}
+	}
+	go func() { _ = s.outbox.Pull(s.ctx, pull) }()
+}
+
+// fetch has the host call the strategy's fetch, which answers { rows: [key,
+// row][], deleted: key[], cursor?, more }.
+func (s *std) fetch(ctx context.Context, collection string, cursor outbox.Value) (outbox.Page, error) {
+	answer, err := s.flights.call(ctx, func(id int) { s.hooks.Call("fetch", id, collection, unwrap(cursor)) }, s.abort)
+	if err != nil {
+		return outbox.Page{}, err
+	}
+	page := outbox.Page{
+		Rows: s.rows(collection, answer.Get("rows")), Cursor: optional(answer.Get("cursor")), More: answer.Get("more").Truthy(),
+	}
+	deleted := answer.Get("deleted")
+	for i := range deleted.Length() {
+		page.Deleted = append(page.Deleted, outbox.Key(deleted.Index(i).String()))
+	}
+	return page, nil
+}
+
+// connectivity is an outbox.Connectivity that JavaScript gives: { isOnline(),
+// subscribe(listener): stop }.
+type connectivity struct{ js js.Value }
+
+// IsOnline asks JavaScript.
+func (c connectivity) IsOnline() bool { return c.js.Call("isOnline").Truthy() }
+
+// Subscribe has JavaScript call listener until stop is called.
+func (c connectivity) Subscribe(listener func()) (stop func()) {
+	changed := js.FuncOf(func(js.Value, []js.Value) any {
+		go listener()
+		return nil
+	})
+	unsubscribe := c.js.Call("subscribe", changed)
+	return func() {
+		unsubscribe.Invoke()
+		changed.Release()
+	}
+}

@@ -1,0 +1,157 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stdsync/outbox/outbox"
+	"github.com/stdsync/outbox/outbox/memory"
+	"github.com/stdsync/outbox/outbox/outboxtest"
+)
+
+// feed is a Backend's read side: the pages still to come.
+type feed struct {
+	pages []outbox.Page
+	asked []outbox.Value
+	fetch func() error
+}
+
+func (f *feed) Fetch(_ context.Context, cursor outbox.Value) (outbox.Page, error) {
+	f.asked = append(f.asked, cursor)
+	if f.fetch != nil {
+		if err := f.fetch(); err != nil {
+			return outbox.Page{}, err
+		}
+	}
+	if len(f.pages) == 0 {
+		return outbox.Page{Cursor: cursor}, nil
+	}
+	page := f.pages[0]
+	f.pages = f.pages[1:]
+	return page, nil
+}
+
+func pulled(key, fields string) outbox.Row {
+	return outbox.Row{RowKey: outbox.RowKey{Sync: outboxtest.Sync, Collection: "todos", Key: outbox.Key("s:" + key)}, Value: outboxtest.ParseFields(fields)}
+}
+
+// pulling runs a Pull of the feed in a tab until the test ends.
+func pulling(t *testing.T, tab *outboxtest.Tab, f *feed, newer func(a, b outbox.Value) bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = tab.Pull(ctx, outbox.Pull{Collection: "todos", Every: 5 * time.Second, Leadership: &memory.Lock{}, Fetch: f.Fetch, Newer: newer})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+func TestAPullStoresRowsAndCursorAndTellsEveryTab(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		one, two := w.OpenTab(todos), w.OpenTab(todos)
+		t.Cleanup(one.Close)
+		t.Cleanup(two.Close)
+		f := &feed{pages: []outbox.Page{
+			{Rows: []outbox.Row{pulled("1", "a:1")}, Cursor: outboxtest.Fields{"at": "1"}, More: true},
+			{Rows: []outbox.Row{pulled("2", "a:2")}, Cursor: outboxtest.Fields{"at": "2"}},
+			{Deleted: []outbox.Key{"s:1"}, Cursor: outboxtest.Fields{"at": "3"}},
+		}}
+		pulling(t, one, f, nil)
+		synctest.Wait()
+		require.Equal(t, []outbox.Value{nil, outboxtest.Fields{"at": "1"}}, f.asked)
+		require.Equal(t, outboxtest.Fields{"a": "1"}, two.Row("todos", "1"))
+		require.Equal(t, outboxtest.Fields{"a": "2"}, two.Row("todos", "2"))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"at": "2"}, f.asked[2])
+		require.Nil(t, two.Row("todos", "1"))
+	})
+}
+
+func TestAFetchThatBeganBeforeARowWasConfirmedDoesNotOverwriteIt(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		tab := w.OpenTab(todos)
+		t.Cleanup(tab.Close)
+		synctest.Wait()
+		f := &feed{
+			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:old"), pulled("2", "a:2")}, Cursor: outboxtest.Fields{"at": "1"}}},
+			fetch: func() error { time.Sleep(time.Second); return nil },
+		}
+		pulling(t, tab, f, nil)
+		synctest.Wait()
+		tab.Write("todos", "1", "insert a:new")
+		synctest.Wait()
+		require.Empty(t, w.Stored())
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"a": "new"}, tab.Row("todos", "1"))
+		require.Equal(t, outboxtest.Fields{"a": "2"}, tab.Row("todos", "2"))
+	})
+}
+
+func TestAFetchThatBeganBeforeADeleteDoesNotBringTheRowBack(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		tab := w.OpenTab(todos)
+		t.Cleanup(tab.Close)
+		synctest.Wait()
+		f := &feed{
+			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:old")}, Cursor: outboxtest.Fields{"at": "1"}}},
+			fetch: func() error { time.Sleep(time.Second); return nil },
+		}
+		pulling(t, tab, f, nil)
+		synctest.Wait()
+		tab.Write("todos", "1", "delete a:old")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Nil(t, tab.Row("todos", "1"))
+	})
+}
+
+func TestRowsConvergeByVersionWhereThereIsOne(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		tab := w.OpenTab(todos)
+		t.Cleanup(tab.Close)
+		f := &feed{pages: []outbox.Page{
+			{Rows: []outbox.Row{pulled("1", "v:2 a:new")}, Cursor: outboxtest.Fields{"at": "1"}, More: true},
+			{Rows: []outbox.Row{pulled("1", "v:1 a:old")}, Cursor: outboxtest.Fields{"at": "2"}},
+		}}
+		pulling(t, tab, f, func(a, b outbox.Value) bool { return a.(outboxtest.Fields)["v"] > b.(outboxtest.Fields)["v"] })
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"v": "2", "a": "new"}, tab.Row("todos", "1"))
+	})
+}
+
+func TestAFailingFetchBacksOffAndGoesOn(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		tab := w.OpenTab(todos)
+		t.Cleanup(tab.Close)
+		away := true
+		f := &feed{
+			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:1")}}},
+			fetch: func() error {
+				if away {
+					return errors.New("away")
+				}
+				return nil
+			},
+		}
+		pulling(t, tab, f, nil)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Less(t, len(f.asked), 20)
+		require.Greater(t, len(f.asked), 8)
+		away = false
+		w.Network.Set(false)
+		w.Network.Set(true)
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"a": "1"}, tab.Row("todos", "1"))
+	})
+}

@@ -1,0 +1,103 @@
+import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
+import { OutboxError } from './errors.js'
+import type { Guard } from './host.js'
+import { keyText, storable, type Row } from './rows.js'
+import type { Request, StdCollectionConfig, Verdict } from './types.js'
+
+/** A Handler of this tab. */
+interface Caller {
+  config: StdCollectionConfig<any, any>
+  fly: Fly
+}
+
+/** Runs the user's callbacks for Go, and answers with what came of them. */
+export class Callers {
+  readonly #callers = new Map<string, Caller>()
+  readonly #open = new Map<number, AbortController>()
+  /** What callbacks of this tab threw, by Entry, for the error a user meets. */
+  readonly #causes = new Map<string, unknown>()
+
+  constructor(
+    readonly go: () => Guard,
+    readonly classify: ((error: unknown) => Verdict) | undefined,
+  ) {}
+
+  add(config: StdCollectionConfig<any, any>, fly: Fly): void {
+    this.#callers.set(`collection:${config.name}`, { config, fly })
+  }
+
+  /** Flies a Request through the Handler of that name. */
+  fly(id: number, name: string, flown: Flown): void {
+    const { config, fly } = this.#named(name)
+    this.#run(id, [config.classify, this.classify], async (signal) => {
+      const { id: idempotencyKey, entryIds, attempt, enqueuedAt } = flown
+      const request: Request = { idempotencyKey, signal, entryIds, attempt, enqueuedAt }
+      try {
+        return { rows: await fly(flown, request) }
+      } catch (error) {
+        for (const entry of entryIds) this.#causes.set(entry, error)
+        throw error
+      }
+    })
+  }
+
+  /** Fetches a page for a Collection's strategy. */
+  fetch(id: number, collection: string, cursor: unknown): void {
+    const { config } = this.#named(`collection:${collection}`)
+    this.#run(id, [], async (signal) => {
+      const page = await config.sync?.config.fetch({ cursor, signal })
+      if (!Array.isArray(page?.rows)) {
+        throw new OutboxError('invalid', `the fetch of "${collection}" must return { rows, cursor }, rows being an array`)
+      }
+      return {
+        rows: page.rows.map((row): [string, Row] => [keyText(config.getKey(row)), storable(collection, row)]),
+        deleted: (page.deleted ?? []).map(keyText),
+        cursor: page.cursor === undefined ? undefined : structuredClone(page.cursor),
+        more: page.more === true,
+      }
+    })
+  }
+
+  /** Whether an incoming row is to replace a stored one. */
+  newer(collection: string, incoming: Row, stored: Row): boolean {
+    const { config } = this.#named(`collection:${collection}`)
+    const version = config.version as (row: Row) => number | string
+    return !(version(incoming) < version(stored))
+  }
+
+  /** Aborts a callback that is running. */
+  abort(id: number): void {
+    this.#open.get(id)?.abort(new OutboxError('disposed', 'this tab no longer sends; the write is kept and will be sent again'))
+    this.#open.delete(id)
+  }
+
+  /** What a callback of this tab threw for an Entry. */
+  causeOf(entry: string | undefined): unknown {
+    if (entry === undefined) return undefined
+    const cause = this.#causes.get(entry)
+    this.#causes.delete(entry)
+    return cause
+  }
+
+  #named(name: string): Caller {
+    const caller = this.#callers.get(name)
+    if (!caller) throw new OutboxError('crashed', `there is no ${name} in this tab`)
+    return caller
+  }
+
+  #run(id: number, classify: (((error: unknown) => Verdict) | undefined)[], run: (signal: AbortSignal) => Promise<object>): void {
+    const controller = new AbortController()
+    this.#open.set(id, controller)
+    run(controller.signal)
+      .catch((error: unknown): Answer => refusal(error, classify))
+      .then((answer) => {
+        if (this.#open.delete(id)) this.go().call('land', id, answer)
+      })
+      .catch(reportUnlessCrashed)
+  }
+}
+
+/** A crash has been told to everybody who waits. */
+function reportUnlessCrashed(error: unknown): void {
+  if (!(error instanceof OutboxError && error.code === 'crashed')) reportError(error)
+}

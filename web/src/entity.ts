@@ -1,0 +1,59 @@
+import type { Collection, SyncConfig } from '@tanstack/db'
+import type { Guard } from './host.js'
+import { keyOf } from './rows.js'
+import type { News } from './screen.js'
+import type { EntryRow, TanStackDb } from './types.js'
+
+type SyncParams = Parameters<SyncConfig<EntryRow, string>['sync']>[0]
+
+/** `std.outbox.entity`: the stored Entries as a live, read-only Collection. */
+export class Entity {
+  #collection: Collection<EntryRow, string> | undefined
+  #params: SyncParams | undefined
+
+  constructor(
+    readonly go: () => Guard,
+    readonly db: TanStackDb,
+    readonly sync: string,
+  ) {}
+
+  /** The Collection, which reads the store once somebody subscribes to it. */
+  get collection(): Collection<EntryRow, string> {
+    this.#collection ??= this.db.createCollection<EntryRow, string>({
+      id: `${this.sync}/outbox`,
+      getKey: (entry) => entry.id,
+      compare: (a, b) => a.seq - b.seq,
+      sync: {
+        rowUpdateMode: 'full',
+        sync: (params) => {
+          this.#params = params
+          const stop = this.go().call<() => void>('view')
+          return () => {
+            if (this.#params === params) this.#params = undefined
+            stop()
+          }
+        },
+      },
+    }) as unknown as Collection<EntryRow, string>
+    return this.#collection
+  }
+
+  /** Takes over what Go found. */
+  show({ entries, gone, all }: News): void {
+    const params = this.#params
+    if (!params || (entries.length === 0 && gone.length === 0 && !all)) return
+    const left = new Set(gone)
+    if (all) for (const key of params.collection.keys()) left.add(key)
+    params.begin()
+    for (const entry of entries) {
+      left.delete(entry.id)
+      if (entry.key !== undefined) entry.key = keyOf(entry.key as string)
+      params.write({ type: 'update', value: entry })
+    }
+    for (const id of left) {
+      if (params.collection.has(id)) params.write({ type: 'delete', key: id })
+    }
+    params.commit()
+    if (all) params.markReady()
+  }
+}

@@ -1,0 +1,87 @@
+import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
+import { deferred, type Deferred } from './host.js'
+import { keyOf, storable, type Row } from './rows.js'
+import type { TanStackDb } from './types.js'
+
+/** A TanStack transaction whose writes are in the Outbox, or on their way there. */
+export interface Live {
+  readonly id: string
+  readonly transaction: Transaction<any>
+  /** One Entry for each mutation. */
+  readonly entryIds: string[]
+  /** Settles when the writes are on disk. */
+  readonly stored: Deferred<void>
+  /** What TanStack waits for; a replayed transaction has none. */
+  readonly handler: Deferred<void> | undefined
+}
+
+/** An Entry as Go hands it over for replay. */
+export interface Replayed {
+  id: string
+  transaction: string
+  op: 'insert' | 'update' | 'delete' | 'action'
+  key: string
+  name: string
+  base?: Row
+  changes?: Row
+  payload?: unknown
+}
+
+/** The metadata by which a replayed mutation is told from one just made. */
+export function outboxReplay(entryId: string): { outboxReplay: string } {
+  return { outboxReplay: entryId }
+}
+
+/** A write as Go reads it. */
+export interface Draft {
+  id: string
+  transaction: string
+  collection: string
+  key: string
+  op: 'insert' | 'update' | 'delete'
+  base?: Row
+  changes?: Row
+}
+
+/** Returns what a mutation writes, as it is stored. */
+export function draftOf(mutation: PendingMutation, id: string, transaction: string, collection: string, key: string): Draft {
+  const draft: Draft = { id, transaction, collection, key, op: mutation.type }
+  if (mutation.type !== 'insert') draft.base = storable(collection, mutation.original)
+  if (mutation.type === 'insert') draft.changes = storable(collection, mutation.modified)
+  if (mutation.type === 'update') draft.changes = storable(collection, mutation.changes)
+  return draft
+}
+
+/**
+ * Makes an overlay transaction that was never committed and never will be: the
+ * Outbox settles it. It sorts before everything made in this page.
+ */
+export function overlay(db: TanStackDb, id: string): Live {
+  const transaction = db.createTransaction({ id, autoCommit: false, mutationFn: async () => undefined })
+  transaction.createdAt = new Date(0)
+  const stored = deferred<void>()
+  stored.resolve()
+  return { id, transaction, entryIds: [], stored, handler: undefined }
+}
+
+/** Returns the mutation of a stored Entry over the row as it is below it. */
+export function mutationOf(entry: Replayed, collection: Collection<any, any>, below: Row | undefined): PendingMutation {
+  const key = keyOf(entry.key)
+  const original = below ?? entry.base ?? {}
+  const now = new Date()
+  return {
+    mutationId: entry.id,
+    type: entry.op,
+    key,
+    globalKey: `KEY::${JSON.stringify([collection.id, typeof key, String(key)])}`,
+    original: entry.op === 'insert' ? {} : original,
+    modified: entry.op === 'delete' ? original : { ...original, ...entry.changes },
+    changes: entry.op === 'delete' ? original : (entry.changes ?? {}),
+    metadata: outboxReplay(entry.id),
+    syncMetadata: {},
+    optimistic: true,
+    createdAt: now,
+    updatedAt: now,
+    collection,
+  } as unknown as PendingMutation
+}

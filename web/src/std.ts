@@ -1,0 +1,188 @@
+import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
+import { Callers } from './callers.js'
+import { flyCollection } from './callbacks.js'
+import { directHandlers } from './direct.js'
+import { Entity } from './entity.js'
+import { errorOf, isFailure, OutboxError } from './errors.js'
+import { deferred, type Guard } from './host.js'
+import { checkOptions, checkTypes } from './options.js'
+import { Screen, type News } from './screen.js'
+import { nextTask } from './task.js'
+import type { OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
+import { View } from './view.js'
+
+/** What a Std Sync is made with. */
+export interface Made {
+  go: Guard
+  db: TanStackDb
+  /** The live Std Syncs of this page. */
+  names: Set<string>
+}
+
+const stdOptions = ['name', 'platform', 'outbox', 'version', 'classify', 'onEvent', 'concurrency'] as const
+const collectionOptions = ['name', 'getKey', 'schema', 'onInsert', 'onUpdate', 'onDelete', 'sync', 'version', 'outbox', 'classify', 'gcTime'] as const
+
+/** Makes a Std Sync; see {@link StdSync}. */
+export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Made): StdSync {
+  checkOptions('createStdSync()', config, stdOptions, ['name'])
+  checkTypes('createStdSync()', config, { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', classify: 'function', onEvent: 'function', concurrency: 'number' })
+  if (config.name === '') throw new OutboxError('invalid', 'createStdSync(): the option "name" is empty')
+  if (names.has(config.name)) {
+    throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
+  }
+
+  const tell = (event: OutboxEvent) => {
+    try {
+      config.onEvent?.(event)
+    } catch (error) {
+      reportError(error)
+    }
+  }
+  const callers = new Callers(() => go, config.classify)
+  const screen = new Screen(() => go, db, callers)
+  const entity = new Entity(() => go, db, config.name)
+  const listeners = new Set<(status: OutboxStatus) => void>()
+  const status = () => go.call<OutboxStatus>('status')
+
+  const go: Guard = module.open(
+    'createStdSync',
+    {
+      name: config.name,
+      persistent: config.platform?.kind === 'browser',
+      database: config.platform?.databaseName,
+      version: config.version ?? 0,
+      concurrency: config.concurrency ?? 0,
+      connectivity: config.platform?.connectivity,
+    },
+    guarded({
+      event: (event: OutboxEvent) => tell(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
+      news: (news: News) => {
+        screen.show(news)
+        entity.show(news)
+      },
+      stored: (batch: number, refused: Parameters<Screen['stored']>[1]) => screen.stored(batch, refused),
+      replayed: (name: string, rows: Parameters<Screen['hydrate']>[1], entries: Parameters<Screen['restore']>[0]) => screen.hydrate(name, rows, entries),
+      restore: (entries: Parameters<Screen['restore']>[0]) => screen.restore(entries),
+      fly: (...args: Parameters<Callers['fly']>) => callers.fly(...args),
+      fetch: (...args: Parameters<Callers['fetch']>) => callers.fetch(...args),
+      newer: (...args: Parameters<Callers['newer']>) => callers.newer(...args),
+      abort: (id: number) => callers.abort(id),
+      status: () => {
+        for (const listener of [...listeners]) guarded({ listener }).listener(status())
+      },
+    }),
+  )
+  names.add(config.name)
+  const stopMourning = go.instance.onDeath((crash) => {
+    names.delete(config.name)
+    screen.abandon(crash)
+    tell({ type: 'crashed', at: Date.now(), sync: config.name, error: crash })
+  })
+
+  const boot: Collection<any, any>[] = []
+  let booting = true
+  const ready = deferred<void>()
+  nextTask(() => {
+    booting = false
+    Promise.all(boot.map((collection) => (collection.preload(), screen.hydrated(collection)))).then(() => {
+      if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
+      go.call('openGate')
+    }).then(ready.resolve, ready.reject)
+  })
+
+  function options<T extends object, TKey extends string | number>(collection: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey> {
+    checkOptions('std.collection()', collection, collectionOptions, ['name', 'getKey'])
+    checkTypes('std.collection()', collection, { name: 'string', getKey: 'function', onInsert: 'function', onUpdate: 'function', onDelete: 'function', sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', gcTime: 'number' })
+    const view = new View(collection.name)
+    go.call('register', `collection:${collection.name}`)
+    callers.add(collection, flyCollection(collection))
+    screen.add(view)
+    const queued = (config.outbox ?? false) && collection.outbox !== false
+    const handlers = queued ? screen.handlers(collection) : directHandlers(collection, view, go)
+    let pulling = false
+    return {
+      id: `${config.name}/${collection.name}`,
+      getKey: collection.getKey,
+      ...(collection.schema && { schema: collection.schema }),
+      ...(collection.gcTime !== undefined && { gcTime: collection.gcTime }),
+      sync: {
+        rowUpdateMode: 'full',
+        sync: (params: unknown) => {
+          view.attach(params as never)
+          screen.start(view)
+          if (collection.sync && !pulling) {
+            pulling = true
+            const { every } = collection.sync.config
+            go.call('pull', { collection: collection.name, scope: 'pull', every, versioned: collection.version !== undefined })
+          }
+          return () => view.detach(params as never)
+        },
+      },
+      ...handlers,
+    } as unknown as CollectionConfig<T, TKey>
+  }
+
+  let disposal: Promise<void> | undefined
+  const outbox: StdOutbox = {
+    get entity() {
+      return entity.collection
+    },
+    transaction: (id) => screen.transaction(id),
+    discard: (id) => go.async('discard', id),
+    retry: (id) => go.async('retry', id),
+    stored: (transaction) => screen.storedOf(transaction),
+    delivered: (transaction) => deliveredOf(transaction),
+    status,
+    subscribe(listener) {
+      const own = (status: OutboxStatus) => listener(status)
+      if (listeners.size === 0) go.call('watchStatus')
+      listeners.add(own)
+      return () => listeners.delete(own)
+    },
+    drain: () => go.call('drain'),
+    pause: () => go.async('pause'),
+    resume: () => go.async('resume'),
+  }
+  return {
+    name: config.name,
+    collectionOptions: options,
+    collection(collectionConfig) {
+      const collection = db.createCollection(options(collectionConfig) as never) as unknown as Collection<any, any>
+      if (booting) boot.push(collection)
+      return collection
+    },
+    outbox,
+    ready: ready.promise,
+    dispose() {
+      disposal ??= go.async('dispose').finally(() => {
+        names.delete(config.name)
+        stopMourning()
+      })
+      return disposal
+    },
+  }
+}
+
+/** A transaction's own promise, which nobody has to listen to. */
+function deliveredOf(transaction: Transaction<any>): Promise<void> {
+  const delivered = transaction.isPersisted.promise.then(() => undefined)
+  delivered.catch(() => undefined)
+  return delivered
+}
+
+/** The same functions, none of which throws into Go. */
+function guarded<T extends Record<string, (...args: never[]) => unknown>>(functions: T): T {
+  return Object.fromEntries(
+    Object.entries(functions).map(([name, fn]) => [
+      name,
+      (...args: never[]) => {
+        try {
+          return fn(...args)
+        } catch (error) {
+          reportError(error)
+          return undefined
+        }
+      },
+    ]),
+  ) as T
+}

@@ -1,0 +1,214 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
+import type { OutboxError, StoredError } from './errors.js'
+
+/** The part of `@tanstack/db` this package uses. Pass the app's own copy. */
+export type TanStackDb = Pick<typeof import('@tanstack/db'), 'createCollection' | 'createTransaction'>
+
+export interface LoadOptions {
+  /** Where `outbox.wasm` is served; beside this module by default. */
+  wasmUrl?: string | URL
+  /** The app's own `@tanstack/db`; imported by name by default. */
+  db?: TanStackDb
+}
+
+/** The loaded module. */
+export interface Outbox {
+  /** Makes a Std Sync. Returns at once; the store opens behind it. */
+  createStdSync(config: StdSyncConfig): StdSync
+}
+
+/** Where a Std Sync lives. Made by {@link browser} or {@link memory}. */
+export interface Platform {
+  readonly kind: 'browser' | 'memory'
+  readonly databaseName?: string
+  readonly persist?: boolean
+  readonly connectivity?: Connectivity
+}
+
+/** Tells whether a network is there. `true` proves nothing. */
+export interface Connectivity {
+  isOnline(): boolean
+  /** Calls `listener` after every change until the returned function is called. */
+  subscribe(listener: () => void): () => void
+}
+
+/** `'unreachable'` keeps the write pending, `'failed'` gives up; `undefined` leaves it to the Outbox. */
+export type Verdict = 'unreachable' | 'failed' | undefined
+
+export interface StdSyncConfig {
+  /** Scope it to the user: two users of one browser must not share one. */
+  name: string
+  /** `memory()` when absent. */
+  platform?: Platform
+  /** Off by default: writes then go straight to the callbacks. */
+  outbox?: boolean
+  /** The version of what the app stores. */
+  version?: number
+  /** Looks at what a callback threw. */
+  classify?: (error: unknown) => Verdict
+  /** Called with everything that happens in this tab. */
+  onEvent?: (event: OutboxEvent) => void
+  /** How many Requests fly at once; 6 by default. */
+  concurrency?: number
+}
+
+/** The second argument of every callback. */
+export interface Request {
+  /** The same over retries and reloads: send it so that the Backend can tell a repeat. */
+  readonly idempotencyKey: string
+  /** Aborts when this tab stops leading, on reset, and on dispose. */
+  readonly signal: AbortSignal
+  readonly entryIds: readonly string[]
+  /** Counts flights of this Request, from 1. */
+  readonly attempt: number
+  /** When the oldest write was made, in ms since the epoch. */
+  readonly enqueuedAt: number
+}
+
+/** What a callback may return: the stored row or rows, or nothing. */
+export type Stored<T> = T | readonly T[] | void | undefined | null | unknown
+
+export interface UpdateArgs<T> {
+  /** The row as the user saw it when the first of these edits was made. */
+  current: T
+  /** The changed fields. A removed field is `undefined`. */
+  updates: Partial<T>
+  /** The confirmed row as it is now, if there is one. */
+  latest: T | undefined
+}
+
+export interface DeleteArgs<T> {
+  current: T
+  latest: T | undefined
+}
+
+export interface PullConfig<T> {
+  /** Returns what changed since `cursor`, which is `undefined` at first. */
+  fetch(args: { cursor: any; signal: AbortSignal }): Promise<{
+    rows: readonly T[]
+    deleted?: readonly (string | number)[]
+    cursor: unknown
+    /** Fetch again at once. */
+    more?: boolean
+  }>
+  /** Milliseconds between fetches. */
+  every: number
+}
+
+/** How a Collection learns of rows. Made by {@link syncStrategy}. */
+export interface SyncStrategy<T> {
+  readonly kind: 'pull'
+  readonly config: PullConfig<T>
+}
+
+export interface StdCollectionConfig<T extends object, TKey extends string | number = string | number> {
+  /** Unique in its Std Sync, and stable: what is stored is found by it. */
+  name: string
+  getKey: (row: T) => TKey
+  schema?: StandardSchemaV1<any, T>
+  onInsert?: (rows: T[], request: Request) => Promise<Stored<T>> | Stored<T>
+  onUpdate?: (args: UpdateArgs<T>, request: Request) => Promise<Stored<T>> | Stored<T>
+  onDelete?: (args: DeleteArgs<T>, request: Request) => Promise<unknown> | unknown
+  sync?: SyncStrategy<T>
+  /** A number or text that grows with every change of a row. */
+  version?: (row: T) => number | string
+  /** `false` opts this Collection out. */
+  outbox?: boolean
+  classify?: (error: unknown) => Verdict
+  /** TanStack's: ms without a subscriber until the rows leave memory. */
+  gcTime?: number
+}
+
+/** A row of `std.outbox.entity`. */
+export interface EntryRow {
+  id: string
+  queue: string
+  /** The Handler's: `collection:<name>` or `action:<name>`. */
+  name: string
+  status: 'pending' | 'in-request' | 'failed'
+  seq: number
+  /** In ms since the epoch; for people, not for order. */
+  enqueuedAt: number
+  op: 'insert' | 'update' | 'delete' | 'action'
+  key?: string | number
+  base?: unknown
+  changes?: unknown
+  payload?: unknown
+  after?: string[]
+  /** Counts flights. */
+  attempt: number
+  requestId?: string
+  error?: StoredError
+}
+
+export interface OutboxStatus {
+  pending: number
+  inRequest: number
+  failed: number
+  /** When the oldest unsent write was made, in ms since the epoch. */
+  oldestAt: number | null
+  /** This tab sends. */
+  leader: boolean
+  online: boolean
+  /** Why nothing moves: `online`, `handler:<name>`, `backoff`, `paused`, or `null`. */
+  waitingFor: string | null
+}
+
+export type OutboxEventType =
+  | 'enqueued' | 'claimed' | 'flown' | 'delivered' | 'folded-away' | 'unreachable' | 'failed' | 'discarded'
+  | 'retried' | 'replayed' | 'replay-skipped' | 'gate-open' | 'leader' | 'follower' | 'online' | 'offline'
+  | 'paused' | 'resumed' | 'reset' | 'version-dropped' | 'superseded' | 'persist' | 'storage' | 'request-slow'
+  | 'crashed' | 'restarted'
+
+export interface OutboxEvent {
+  type: OutboxEventType
+  /** In ms since the epoch. */
+  at: number
+  /** The Std Sync's name. */
+  sync: string
+  entryIds?: string[]
+  queue?: string
+  name?: string
+  attempt?: number
+  error?: OutboxError
+  count?: number
+  granted?: boolean
+}
+
+export interface StdOutbox {
+  /** Every stored Entry, live, the same in every tab. Read-only. */
+  readonly entity: Collection<EntryRow, string>
+  /** The live TanStack transaction of an Entry in this tab, or `null`. */
+  transaction(id: string): Transaction<any> | null
+  /** Deletes an Entry for good. Rejects with `in-request` while it is being sent. */
+  discard(id: string): Promise<void>
+  /** Makes a failed Entry pending again, under a new idempotency key. */
+  retry(id: string): Promise<void>
+  /** Resolves once the transaction's writes are on disk. */
+  stored(transaction: Transaction<any>): Promise<void>
+  /** Resolves once the Backend has the transaction's writes. */
+  delivered(transaction: Transaction<any>): Promise<void>
+  status(): OutboxStatus
+  /** Calls `listener` after every change until the returned function is called. */
+  subscribe(listener: (status: OutboxStatus) => void): () => void
+  /** Tries now, whatever the backoff. */
+  drain(): void
+  /** Stops sending in every tab. */
+  pause(): Promise<void>
+  /** Goes on sending in every tab. */
+  resume(): Promise<void>
+}
+
+export interface StdSync {
+  readonly name: string
+  /** Makes a TanStack Collection. */
+  collection<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): Collection<T, TKey>
+  /** The options of a TanStack Collection, for `createCollection` or a `DbClient`. */
+  collectionOptions<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey>
+  readonly outbox: StdOutbox
+  /** The stored and pending rows of the boot Collections are on screen, and sending may begin. */
+  readonly ready: Promise<void>
+  /** Stops this tab's part. What is stored stays. */
+  dispose(): Promise<void>
+}

@@ -1,0 +1,158 @@
+import type { Collection, PendingMutation, SyncConfig, Transaction } from '@tanstack/db'
+import type { Live } from './live.js'
+import { keyOf, keyText, type Row } from './rows.js'
+
+type SyncParams = Parameters<SyncConfig<any, any>['sync']>[0]
+
+/** The internals of a TanStack Collection that the Outbox stands on. */
+interface State {
+  trackTransaction(transaction: Transaction<any>): boolean
+  recomputeOptimisticState(byUser: boolean): void
+  onTransactionStateChange(): void
+  syncedData: { get(key: unknown): Row | undefined; keys(): IterableIterator<string | number> }
+}
+
+/** A confirmed row by its key's text; `undefined` for one that is gone. */
+export type Confirmed = [key: string, row: Row | undefined]
+
+/** A write of a row: the mutation at a place of a transaction. */
+interface Unsent {
+  live: Live
+  at: number
+}
+
+/** One Collection's rows on screen, and the unsent transactions laid over them. */
+export class View {
+  #params: SyncParams | undefined
+  #hydrated = false
+  readonly #lives = new Set<Live>()
+  /** The unsent writes of a row, oldest first. */
+  readonly #byKey = new Map<string, Unsent[]>()
+
+  constructor(readonly name: string) {}
+
+  /** TanStack has started the Collection's sync. */
+  attach(params: SyncParams): void {
+    this.#params = params
+    this.#hydrated = false
+  }
+
+  /** TanStack has stopped it. */
+  detach(params: SyncParams): void {
+    if (this.#params === params) this.#params = undefined
+  }
+
+  get collection(): Collection<any, any> | undefined {
+    return this.#params?.collection as Collection<any, any> | undefined
+  }
+
+  get hydrated(): boolean {
+    return this.#hydrated && this.#params !== undefined
+  }
+
+  /** Says that the confirmed rows and what is unsent are on screen. */
+  ready(): void {
+    this.#hydrated = true
+    this.#params?.markReady()
+  }
+
+  get #state(): State {
+    return (this.collection as unknown as { _state: State })._state
+  }
+
+  /** Counts a mutation of a transaction among the unsent. */
+  add(live: Live, at: number): void {
+    this.#lives.add(live)
+    const key = keyText((live.transaction.mutations[at] as PendingMutation).key)
+    const unsent = this.#byKey.get(key)
+    if (unsent) unsent.push({ live, at })
+    else this.#byKey.set(key, [{ live, at }])
+  }
+
+  /** Lays a replayed transaction over the rows; {@link recompute} shows it. */
+  track(live: Live): void {
+    this.#state.trackTransaction(live.transaction)
+  }
+
+  /** Shows what has been laid over the rows. */
+  recompute(): void {
+    if (this.#params) this.#state.recomputeOptimisticState(true)
+  }
+
+  /** The row under all that is unsent. */
+  confirmed(key: string): Row | undefined {
+    return this.#params && this.#state.syncedData.get(keyOf(key))
+  }
+
+  /** The keys of all confirmed rows. */
+  keys(): string[] {
+    return this.#params ? [...this.#state.syncedData.keys()].map(keyText) : []
+  }
+
+  /** Takes a transaction from the unsent, and rebuilds what lies above it. */
+  remove(live: Live): void {
+    if (!this.#lives.delete(live)) return
+    for (const mutation of live.transaction.mutations) {
+      if (mutation.collection !== this.collection) continue
+      const key = keyText(mutation.key)
+      const left = this.#byKey.get(key)?.filter((unsent) => unsent.live !== live) ?? []
+      if (left.length === 0) this.#byKey.delete(key)
+      else this.#byKey.set(key, left)
+      this.#rebase(key, this.confirmed(key))
+    }
+  }
+
+  /**
+   * Writes confirmed rows in one sync transaction, with everything unsent rebuilt
+   * over them. TanStack holds sync back while a transaction persists; for the
+   * commit, the Outbox's own are made to look as if they did not.
+   */
+  write(rows: readonly Confirmed[]): void {
+    const params = this.#params
+    if (!params || rows.length === 0) return
+    params.begin()
+    for (const [text, row] of rows) {
+      const key = keyOf(text)
+      if (row !== undefined) params.write({ type: 'update', value: { ...row } as never })
+      else if (this.#state.syncedData.get(key) !== undefined) params.write({ type: 'delete', key: key as never })
+      this.#rebase(text, row)
+    }
+    const held = [...this.#lives].filter(({ transaction }) => transaction.state === 'persisting')
+    for (const { transaction } of held) transaction.setState('pending')
+    try {
+      params.commit()
+    } finally {
+      for (const { transaction } of held) {
+        if (transaction.state === 'pending') transaction.setState('persisting')
+      }
+    }
+  }
+
+  /** Drops the overlays of settled transactions that no written row did. */
+  settle(): void {
+    if (this.#params) this.#state.onTransactionStateChange()
+  }
+
+  /** Rebuilds the unsent writes of a row over its confirmed state. */
+  #rebase(key: string, confirmed: Row | undefined): void {
+    let row = confirmed
+    for (const { live, at } of this.#byKey.get(key) ?? []) {
+      const mutations = live.transaction.mutations as PendingMutation[]
+      const mutation = mutations[at] as PendingMutation
+      row = written(mutation, row)
+      if (row !== undefined) mutations[at] = { ...mutation, modified: row } as PendingMutation
+    }
+  }
+}
+
+/** The row that a mutation leaves, over the row below it; `undefined` after a delete. */
+export function written(mutation: Pick<PendingMutation, 'type' | 'original' | 'modified' | 'changes'>, below: Row | undefined): Row | undefined {
+  switch (mutation.type) {
+    case 'insert':
+      return { ...below, ...(mutation.modified as Row) }
+    case 'update':
+      return { ...(below ?? (mutation.original as Row)), ...(mutation.changes as Row) }
+    default:
+      return undefined
+  }
+}
