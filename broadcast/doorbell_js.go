@@ -2,7 +2,6 @@ package broadcast
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall/js"
@@ -13,26 +12,20 @@ import (
 // Doorbell is an outbox.Doorbell on a BroadcastChannel. Two Doorbells of one
 // name hear each other even within a page.
 type Doorbell struct {
-	codec     codec
-	channel   js.Value
-	onMessage js.Func
+	codec   codec
+	channel js.Value
+	// onMessage is the channel's event handler, and onTurn what runs when a turn
+	// of the event loop in which there were rings is over.
+	onMessage, onTurn js.Func
 
 	mu        sync.Mutex
 	closed    bool
 	listeners []*listener
-	// rung is what is still to be posted, by a goroutine on its way if posting;
-	// heard is what is still to be told, by one on its way if telling.
+	// rung is what is still to be posted, by an onTurn on its way if posting;
+	// heard is what is still to be told, by a goroutine on its way if telling.
 	rung             outbox.Ring
 	posting, telling bool
 	heard            []js.Value
-}
-
-// liveFuncs counts the js.Funcs that are not released yet.
-var liveFuncs int
-
-func (d *Doorbell) release() {
-	d.onMessage.Release()
-	liveFuncs--
 }
 
 type listener struct {
@@ -48,12 +41,12 @@ func New(name, sync string) (d *Doorbell, err error) {
 	d = &Doorbell{codec: newCodec(sync)}
 	defer func() {
 		if cause := recover(); cause != nil {
-			d.release()
+			release(d.onMessage)
+			release(d.onTurn)
 			d, err = nil, fmt.Errorf("open the channel %q: %v", name, cause)
 		}
 	}()
-	d.onMessage = js.FuncOf(d.message)
-	liveFuncs++
+	d.onMessage, d.onTurn = newFunc(d.message), newFunc(d.turn)
 	d.channel = js.Global().Get("BroadcastChannel").New(name)
 	d.channel.Call("addEventListener", "message", d.onMessage)
 	return d, nil
@@ -70,17 +63,22 @@ func (d *Doorbell) Ring(ring outbox.Ring) {
 	d.rung = merge(d.rung, ring)
 	if !d.posting {
 		d.posting = true
-		go d.postLater()
+		js.Global().Call("queueMicrotask", d.onTurn)
 	}
 }
 
-// postLater lets every goroutine that can run do so first: it may ring, too.
-func (d *Doorbell) postLater() {
-	runtime.Gosched()
+// turn runs when every goroutine has come to rest. Like message, it must not
+// block, and does not: nobody else runs meanwhile.
+func (d *Doorbell) turn(js.Value, []js.Value) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.posting = false
+	if d.closed {
+		release(d.onTurn)
+		return nil
+	}
 	d.post()
+	return nil
 }
 
 // post sends what was rung. The caller holds mu.
@@ -134,15 +132,18 @@ func (d *Doorbell) Close() {
 	d.post()
 	d.channel.Call("removeEventListener", "message", d.onMessage)
 	d.channel.Call("close")
-	d.release()
+	release(d.onMessage)
+	if !d.posting { // else it is still to be called, and releases itself
+		release(d.onTurn)
+	}
 	for _, l := range d.listeners {
 		l.stopped.Store(true)
 	}
 	d.listeners, d.heard = nil, nil
 }
 
-// message is the browser's event handler: nobody else runs meanwhile, and it must
-// not block, so it only keeps the message for a goroutine.
+// message is the channel's event handler. It only keeps the message for a
+// goroutine.
 func (d *Doorbell) message(_ js.Value, args []js.Value) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,4 +191,17 @@ func merge(so, next outbox.Ring) outbox.Ring {
 		All:     so.All || next.All,
 		Drain:   so.Drain || next.Drain,
 	}.Bounded()
+}
+
+// liveFuncs counts the js.Funcs that are not released yet.
+var liveFuncs int
+
+func newFunc(f func(js.Value, []js.Value) any) js.Func {
+	liveFuncs++
+	return js.FuncOf(f)
+}
+
+func release(f js.Func) {
+	liveFuncs--
+	f.Release()
 }

@@ -213,6 +213,7 @@ func TestClose(t *testing.T) {
 	require.Empty(t, rings)
 	require.Empty(t, late)
 	require.Empty(t, wire.heard)
+	require.Panics(t, func() { bell.channel.Call("postMessage", "closed") })
 }
 
 func TestAListenerMayClose(t *testing.T) {
@@ -238,9 +239,11 @@ func TestAListenerMayClose(t *testing.T) {
 func TestAnErrorOfPostingIsSwallowed(t *testing.T) {
 	bell, wire := open(t, t.Name()), openWire(t, t.Name())
 	bell.channel.Set("postMessage", evaluate(`() => { throw 'no' }`))
+	rings, stop := listen(bell)
+	defer stop()
 	bell.Ring(mark("lost"))
-	runtime.Gosched()
-	runtime.Gosched()
+	wire.post(`{ v: 1, all: true }`)
+	receive(t, rings) // so that the turn of the ring is over
 	bell.channel.Delete("postMessage")
 	bell.Ring(mark("told"))
 	require.JSONEq(t, `{"v":1,"entries":[["told","q"]]}`, wire.hear())
@@ -258,6 +261,7 @@ func TestABrowserWithoutChannelsIsAnError(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAClosedDoorbell(t *testing.T) {
+	require.Zero(t, liveFuncs)
 	before := runtime.NumGoroutine()
 	for range 1000 {
 		bell, err := New(t.Name(), acme)
@@ -266,8 +270,7 @@ func TestNothingIsLeftOfAClosedDoorbell(t *testing.T) {
 		bell.Ring(mark("x"))
 		bell.Close()
 	}
-	runtime.Gosched()
-	runtime.Gosched()
+	pagetest.Settle()
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 	require.Zero(t, liveFuncs)
 }

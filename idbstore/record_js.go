@@ -149,6 +149,7 @@ func encodeMeta(m outbox.Meta) js.Value {
 	return js.ValueOf(map[string]any{
 		"sync": m.Sync, "format": m.Format, "version": m.Version, "epoch": m.Epoch, "seq": m.Seq,
 		"generation": m.Generation, "clock": m.Clock, "paused": m.Paused,
+		"pending": m.Counts.Pending, "inRequest": m.Counts.InRequest, "failed": m.Counts.Failed,
 	})
 }
 
@@ -160,6 +161,7 @@ func decodeMeta(sync string, v js.Value) outbox.Meta {
 	return outbox.Meta{
 		Sync: sync, Format: int(g.number("format")), Version: int(g.number("version")), Epoch: g.number("epoch"),
 		Seq: g.number("seq"), Generation: g.text("generation"), Clock: g.number("clock"), Paused: g.Get("paused").Truthy(),
+		Counts: outbox.Counts{Pending: int(g.number("pending")), InRequest: int(g.number("inRequest")), Failed: int(g.number("failed"))},
 	}
 }
 

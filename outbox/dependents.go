@@ -18,6 +18,7 @@ func (s *settling) failDependents(gone []Entry) error {
 			d.Error = &Failure{Name: "OutboxError", Message: dependsOn(d.DependsOn), Code: string(CodeFailed)}
 			s.turn.change(EventFailed, dependents[i:i+1], ErrorOf(*d))
 		}
+		s.meta.Counts.move(len(dependents), Pending, Failed)
 		if err := s.tx.PutEntries(dependents...); err != nil {
 			return err
 		}

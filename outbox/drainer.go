@@ -21,8 +21,9 @@ type drainer struct {
 	tell func(Ring, []Event)
 
 	inbox inbox
-	// why is status.waitingFor, as of the last turn.
-	why atomic.Pointer[string]
+	// why is Status.WaitingFor, as of the last round, and said tells of a new one.
+	why  atomic.Pointer[string]
+	said func()
 }
 
 // inbox gathers signals until the loop takes them.
@@ -268,4 +269,8 @@ func (t *term) explain() {
 	t.say(t.schedule.waitingFor())
 }
 
-func (d *drainer) say(why string) { d.why.Store(&why) }
+func (d *drainer) say(why string) {
+	if before := d.why.Swap(&why); before == nil || *before != why {
+		d.said()
+	}
+}

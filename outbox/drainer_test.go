@@ -67,9 +67,8 @@ func TestOfflineEditsWaitAndAreFoldedWhenTheNetworkReturns(t *testing.T) {
 	})
 }
 
-// statusOf asks for a fresh Status.
+// statusOf returns the Status once it has caught up.
 func statusOf(tab *outboxtest.Tab) outbox.Status {
-	tab.Status()
 	time.Sleep(time.Second)
 	synctest.Wait()
 	return tab.Status()

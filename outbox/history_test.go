@@ -88,6 +88,7 @@ func play(steps []step) (failed string) {
 	for _, s := range steps {
 		h.do(s)
 		synctest.Wait()
+		h.checkCounts(r)
 	}
 	h.settle()
 	h.check(r)
@@ -216,11 +217,29 @@ func (h *history) settle() {
 	synctest.Wait()
 }
 
+// checkCounts wants the kept counts to be what a count finds.
+func (h *history) checkCounts(r *recorder) {
+	require.NoError(r, h.Store.View(context.Background(), func(tx outbox.Tx) error {
+		meta, err := tx.Meta(outboxtest.Sync)
+		require.NoError(r, err)
+		found := outbox.Counts{}
+		for status, into := range map[outbox.EntryStatus]*int{outbox.Pending: &found.Pending, outbox.InRequest: &found.InRequest, outbox.Failed: &found.Failed} {
+			*into, err = tx.Count(outboxtest.Sync, status)
+			require.NoError(r, err)
+		}
+		require.Equal(r, found, meta.Counts)
+		return nil
+	}))
+}
+
 func (h *history) check(r *recorder) {
 	h.checkNothingIsLost(r)
 	h.checkRepeatsAreEqual(r)
 	h.checkOrder(r)
 	require.Empty(r, h.Backend.Doubled(), "a queue had two requests in the air")
+	status := h.tabs[0].Status()
+	require.Equal(r, len(h.Stored()), status.Failed, "the failed are counted")
+	require.Zero(r, status.Pending+status.InRequest)
 }
 
 // checkNothingIsLost wants every Entry delivered, folded away, discarded by the

@@ -81,7 +81,8 @@ func New(cfg Config) (*Outbox, error) {
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
 		concurrency: cfg.Concurrency, poll: cfg.Poll, chance: rand.Float64,
-		tell:  func(r Ring, events []Event) { o.changed(r, events) },
+		tell:  o.changed,
+		said:  func() { o.status.stale() },
 		inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	o.status = newStatusBoard(o)

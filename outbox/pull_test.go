@@ -3,6 +3,9 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,18 +19,31 @@ import (
 
 // feed is a Backend's read side: the pages still to come.
 type feed struct {
+	fetch func() error
+
+	mu    sync.Mutex
 	pages []outbox.Page
 	asked []outbox.Value
-	fetch func() error
+}
+
+// cursors returns those that were asked from.
+func (f *feed) cursors() []outbox.Value {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked)
 }
 
 func (f *feed) Fetch(_ context.Context, cursor outbox.Value) (outbox.Page, error) {
+	f.mu.Lock()
 	f.asked = append(f.asked, cursor)
+	f.mu.Unlock()
 	if f.fetch != nil {
 		if err := f.fetch(); err != nil {
 			return outbox.Page{}, err
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(f.pages) == 0 {
 		return outbox.Page{Cursor: cursor}, nil
 	}
@@ -66,12 +82,12 @@ func TestAPullStoresRowsAndCursorAndTellsEveryTab(t *testing.T) {
 		}}
 		pulling(t, one, f, nil)
 		synctest.Wait()
-		require.Equal(t, []outbox.Value{nil, outboxtest.Fields{"at": "1"}}, f.asked)
+		require.Equal(t, []outbox.Value{nil, outboxtest.Fields{"at": "1"}}, f.cursors())
 		require.Equal(t, outboxtest.Fields{"a": "1"}, two.Row("todos", "1"))
 		require.Equal(t, outboxtest.Fields{"a": "2"}, two.Row("todos", "2"))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		require.Equal(t, outboxtest.Fields{"at": "2"}, f.asked[2])
+		require.Equal(t, outboxtest.Fields{"at": "2"}, f.cursors()[2])
 		require.Nil(t, two.Row("todos", "1"))
 	})
 }
@@ -133,11 +149,12 @@ func TestAFailingFetchBacksOffAndGoesOn(t *testing.T) {
 	world(t, func(t *testing.T, w *outboxtest.World) {
 		tab := w.OpenTab(todos)
 		t.Cleanup(tab.Close)
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		f := &feed{
 			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:1")}}},
 			fetch: func() error {
-				if away {
+				if away.Load() {
 					return errors.New("away")
 				}
 				return nil
@@ -146,9 +163,9 @@ func TestAFailingFetchBacksOffAndGoesOn(t *testing.T) {
 		pulling(t, tab, f, nil)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		require.Less(t, len(f.asked), 20)
-		require.Greater(t, len(f.asked), 8)
-		away = false
+		require.Less(t, len(f.cursors()), 20)
+		require.Greater(t, len(f.cursors()), 8)
+		away.Store(false)
 		w.Network.Set(false)
 		w.Network.Set(true)
 		synctest.Wait()

@@ -135,6 +135,7 @@ func (r *records) add(ctx context.Context, drafts []Draft, errs []error) (stored
 			errs[from[at]] = err
 		}
 		stored, err = withdraw(tx, entries, from, refused, drafts, errs)
+		meta.Counts.move(len(stored), "", Pending)
 		return err
 	})
 	return stored, err
@@ -189,10 +190,23 @@ func (r *records) begin(ctx context.Context) (epoch int64, heads []Head, err err
 		if err := tx.PutEntries(flying[0]...); err != nil {
 			return err
 		}
+		if meta.Counts, err = count(tx, r.sync); err != nil {
+			return err
+		}
 		heads, err = tx.Heads(r.sync)
 		return err
 	})
 	return epoch, heads, err
+}
+
+// count counts the Entries anew, in case somebody else changed the store.
+func count(tx Tx, sync string) (c Counts, err error) {
+	for status, into := range map[EntryStatus]*int{Pending: &c.Pending, InRequest: &c.InRequest, Failed: &c.Failed} {
+		if *into, err = tx.Count(sync, status); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }
 
 // heads lists the Queues that have something pending.

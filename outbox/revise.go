@@ -17,6 +17,7 @@ func (r *records) discard(ctx context.Context, id string) (turn, error) {
 		if err := unpin(tx, entry); err != nil {
 			return err
 		}
+		meta.Counts.move(1, entry.Status, "")
 		t.leave(EventDiscarded, []Entry{entry})
 		if err := tx.DeleteEntries(id); err != nil {
 			return err
@@ -61,7 +62,7 @@ func unpin(tx Tx, entry Entry) error {
 // retry makes a failed Entry pending again under a new idempotency key, with
 // everything that failed because of it, and what it failed because of.
 func (r *records) retry(ctx context.Context, id string) (revived []Entry, err error) {
-	err = r.update(ctx, "retry the entry", Strict, func(tx Tx, _ *Meta) error {
+	err = r.update(ctx, "retry the entry", Strict, func(tx Tx, meta *Meta) error {
 		revived = nil
 		entry, err := one(tx, id)
 		if err != nil {
@@ -78,6 +79,7 @@ func (r *records) retry(ctx context.Context, id string) (revived []Entry, err er
 			e.Status, e.Error, e.DependsOn, e.RequestID = Pending, nil, "", ""
 			revived = append(revived, e)
 		}
+		meta.Counts.move(len(revived), Failed, Pending)
 		return tx.PutEntries(revived...)
 	})
 	return revived, err

@@ -19,51 +19,41 @@ type Status struct {
 	WaitingFor string
 }
 
-// statusBoard keeps a Status that is read without waiting. It counts in the
-// Store only while somebody asks, and no more often than it has to.
+// statusBoard keeps a Status that is read without waiting.
 type statusBoard struct {
 	outbox *Outbox
 
 	mu        sync.Mutex
 	last      Status
-	asked     bool
 	listeners map[int]func(Status)
 	nextID    int
 	wake      chan struct{}
 }
 
-// statusEvery is the least time between two counts.
+// statusEvery is the least time between two looks.
 const statusEvery = 50 * time.Millisecond
 
 func newStatusBoard(o *Outbox) *statusBoard {
 	return &statusBoard{outbox: o, listeners: map[int]func(Status){}, wake: make(chan struct{}, 1)}
 }
 
-// Status returns what was last counted.
+// Status returns how the Outbox stood a moment ago.
 func (o *Outbox) Status() Status {
-	b := o.status
-	b.mu.Lock()
-	first := !b.asked
-	b.asked = true
-	s := b.last
-	b.mu.Unlock()
-	if first {
-		b.stale()
-	}
-	return o.outside(s)
+	o.status.mu.Lock()
+	s := o.status.last
+	o.status.mu.Unlock()
+	return o.here(s)
 }
 
-// Subscribe calls listener with the Status now and whenever it has changed,
-// until stop is called. listener must not block.
+// Subscribe calls listener whenever the Status has changed, until stop is
+// called. listener must not block.
 func (o *Outbox) Subscribe(listener func(Status)) (stop func()) {
 	b := o.status
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	id := b.nextID
 	b.nextID++
 	b.listeners[id] = listener
-	b.asked = true
-	b.mu.Unlock()
-	b.stale()
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -71,8 +61,8 @@ func (o *Outbox) Subscribe(listener func(Status)) (stop func()) {
 	}
 }
 
-// outside adds what is known without the Store.
-func (o *Outbox) outside(s Status) Status {
+// here adds what is known without the Store.
+func (o *Outbox) here(s Status) Status {
 	s.Leader = o.leading.Load()
 	s.Online = o.cfg.Connectivity.IsOnline()
 	if !s.Online && s.Pending+s.InRequest > 0 {
@@ -90,33 +80,26 @@ func (b *statusBoard) stale() {
 }
 
 func (b *statusBoard) run(ctx context.Context) {
+	b.stale()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.wake:
 		}
-		if b.wanted() {
-			b.refresh(ctx)
-			if !pause(ctx, statusEvery) {
-				return
-			}
+		b.refresh(ctx)
+		if !pause(ctx, statusEvery) {
+			return
 		}
 	}
 }
 
-func (b *statusBoard) wanted() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.asked
-}
-
 func (b *statusBoard) refresh(ctx context.Context) {
-	s, err := b.count(ctx)
+	s, err := b.look(ctx)
 	if err != nil {
-		return // told by whoever needs the Store; the next change counts again
+		return // told by whoever needs the Store; the next change looks again
 	}
-	s = b.outbox.outside(s)
+	s = b.outbox.here(s)
 	b.mu.Lock()
 	changed := s != b.last
 	b.last = s
@@ -133,19 +116,13 @@ func (b *statusBoard) refresh(ctx context.Context) {
 	}
 }
 
-func (b *statusBoard) count(ctx context.Context) (Status, error) {
-	var s Status
-	err := b.outbox.cfg.Store.View(ctx, func(tx Tx) error {
-		s = Status{}
+func (b *statusBoard) look(ctx context.Context) (s Status, err error) {
+	err = b.outbox.cfg.Store.View(ctx, func(tx Tx) error {
 		meta, err := tx.Meta(b.outbox.cfg.Sync)
 		if err != nil {
 			return err
 		}
-		for status, into := range map[EntryStatus]*int{Pending: &s.Pending, InRequest: &s.InRequest, Failed: &s.Failed} {
-			if *into, err = tx.Count(meta.Sync, status); err != nil {
-				return err
-			}
-		}
+		s = Status{Pending: meta.Counts.Pending, InRequest: meta.Counts.InRequest, Failed: meta.Counts.Failed, WaitingFor: b.why(meta)}
 		for _, status := range []EntryStatus{Pending, InRequest} {
 			oldest, err := tx.Oldest(meta.Sync, status)
 			if err != nil {
@@ -157,14 +134,13 @@ func (b *statusBoard) count(ctx context.Context) (Status, error) {
 				}
 			}
 		}
-		s.WaitingFor = b.why(meta, s)
 		return nil
 	})
 	return s, err
 }
 
-func (b *statusBoard) why(meta Meta, s Status) string {
-	if s.Pending == 0 {
+func (b *statusBoard) why(meta Meta) string {
+	if meta.Counts.Pending == 0 {
 		return ""
 	}
 	if meta.Paused {

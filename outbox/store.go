@@ -125,6 +125,25 @@ type Meta struct {
 	Clock int64
 	// Paused stops flights in every tab.
 	Paused bool
+	// Counts are kept with every change of an Entry.
+	Counts Counts
+}
+
+// Counts says how many Entries have each Status.
+type Counts struct{ Pending, InRequest, Failed int }
+
+// move notes that n Entries went from one Status to another; "" is not stored.
+func (c *Counts) move(n int, from, to EntryStatus) {
+	for status, by := range map[EntryStatus]int{from: -n, to: n} {
+		switch status {
+		case Pending:
+			c.Pending += by
+		case InRequest:
+			c.InRequest += by
+		case Failed:
+			c.Failed += by
+		}
+	}
 }
 
 // Outcome tells why an Entry is gone, when it was not delivered.

@@ -52,13 +52,13 @@ func (r *records) turn(ctx context.Context, epoch int64, landed []flight, queues
 		if t.paused = meta.Paused; t.paused {
 			return nil
 		}
-		return r.claim(tx, epoch, queues, handled, &t)
+		return r.claim(tx, meta, queues, handled, &t)
 	})
 	return t, err
 }
 
 // claim marks the next group of each Queue in-request.
-func (r *records) claim(tx Tx, epoch int64, queues []string, handled func(string) bool, t *turn) error {
+func (r *records) claim(tx Tx, meta *Meta, queues []string, handled func(string) bool, t *turn) error {
 	if len(queues) == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *records) claim(tx Tx, epoch int64, queues []string, handled func(string
 		if len(flying) > 0 {
 			pending = nil
 		}
-		if err := r.claimGroup(tx, epoch, q, pending, gates, handled, t); err != nil {
+		if err := r.claimGroup(tx, meta, q, pending, gates, handled, t); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (r *records) claim(tx Tx, epoch int64, queues []string, handled func(string
 
 // claimGroup claims one Queue's next group, deleting groups that fold to
 // nothing on the way.
-func (r *records) claimGroup(tx Tx, epoch int64, queue string, pending []Entry, gates map[string]bool, handled func(string) bool, t *turn) error {
+func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, gates map[string]bool, handled func(string) bool, t *turn) error {
 	gate := func(e Entry) string {
 		for _, id := range e.After {
 			if gates[id] {
@@ -120,7 +120,7 @@ func (r *records) claimGroup(tx Tx, epoch int64, queue string, pending []Entry, 
 				return nil
 			}
 			t.more[queue] = len(entries) < len(pending)
-			return r.claimEntries(tx, epoch, entries, write, t)
+			return r.claimEntries(tx, meta, entries, write, t)
 		}
 		if err := tx.DeleteEntries(ids(entries)...); err != nil {
 			return err
@@ -128,6 +128,7 @@ func (r *records) claimGroup(tx Tx, epoch int64, queue string, pending []Entry, 
 		for _, e := range entries {
 			delete(gates, e.ID)
 		}
+		meta.Counts.move(len(entries), Pending, "")
 		t.leave(EventFoldedAway, entries)
 		pending = pending[len(entries):]
 	}
@@ -146,7 +147,7 @@ func undo(tx Tx, insert Entry) (Write, error) {
 	return Write{Op: OpDelete, Base: rows[0].Value}, nil
 }
 
-func (r *records) claimEntries(tx Tx, epoch int64, entries []Entry, write Write, t *turn) error {
+func (r *records) claimEntries(tx Tx, meta *Meta, entries []Entry, write Write, t *turn) error {
 	entries = slices.Clone(entries)
 	id := entries[0].RequestID
 	if id == "" {
@@ -154,7 +155,7 @@ func (r *records) claimEntries(tx Tx, epoch int64, entries []Entry, write Write,
 	}
 	for i := range entries {
 		entries[i].Status = InRequest
-		entries[i].Claim = &Claim{Epoch: epoch, At: r.now()}
+		entries[i].Claim = &Claim{Epoch: meta.Epoch, At: r.now()}
 		entries[i].RequestID = id
 		entries[i].Attempt++
 	}
@@ -163,6 +164,7 @@ func (r *records) claimEntries(tx Tx, epoch int64, entries []Entry, write Write,
 		Write: write, ID: id, Name: first.Name, Queue: first.Queue, Key: first.Key,
 		Entries: entries, Attempt: first.Attempt, EnqueuedAt: first.EnqueuedAt,
 	})
+	meta.Counts.move(len(entries), Pending, InRequest)
 	t.change(EventClaimed, entries, nil)
 	return tx.PutEntries(entries...)
 }
@@ -296,6 +298,7 @@ func (q Request) optimistic(now Value) Value {
 
 // deliver deletes the group and stores what the Backend confirmed.
 func (s *settling) deliver(f flight, rows []Row) error {
+	s.meta.Counts.move(len(f.Entries), InRequest, "")
 	s.turn.leave(EventDelivered, f.Entries)
 	if err := s.tx.DeleteEntries(ids(f.Entries)...); err != nil {
 		return err
@@ -318,6 +321,7 @@ func (s *settling) release(f flight, away *unreachable) error {
 		entries[i].Status, entries[i].Claim = Pending, nil
 		entries[i].Error = failureOf(away.err)
 	}
+	s.meta.Counts.move(len(entries), InRequest, Pending)
 	s.turn.change(EventUnreachable, entries, away.err)
 	return s.tx.PutEntries(entries...)
 }
@@ -333,6 +337,7 @@ func (s *settling) fail(f flight) error {
 			entries[i].Error.Message = dependsOn(entries[0].ID)
 		}
 	}
+	s.meta.Counts.move(len(entries), InRequest, Failed)
 	s.turn.change(EventFailed, entries, f.err)
 	if err := s.tx.PutEntries(entries...); err != nil {
 		return err

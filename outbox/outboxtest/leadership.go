@@ -26,8 +26,8 @@ type Thief interface {
 	Steal(ctx context.Context, term func(context.Context) error) error
 }
 
-// TestLeadership is the conformance suite of outbox.Leadership. open makes a lock
-// that nobody holds, and returns what gives one more tab's Leadership of it.
+// TestLeadership is the conformance suite of outbox.Leadership. open makes a
+// new lock that nobody holds, and returns what gives one more tab's Leadership of it.
 //
 // A Leadership must have taken its place in the queue before it first asks for
 // ctx.Done: that is how the suite knows who waits, without guessing by time. If
@@ -49,7 +49,7 @@ func TestLeadership(t *testing.T, open func(t *testing.T) (tabs func() outbox.Le
 		{"a term that panics frees the lock", (*leadershipTest).panics},
 		{"a term that exits its goroutine frees the lock", (*leadershipTest).exits},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.test(&leadershipTest{t, open(t)}) })
+		t.Run(row.name, func(t *testing.T) { row.test(&leadershipTest{t, open(t), open(t)}) })
 	}
 	if _, ok := open(t)().(Thief); ok {
 		t.Run("steal", func(t *testing.T) { testThief(t, open) })
@@ -67,14 +67,14 @@ func testThief(t *testing.T, open func(t *testing.T) (tabs func() outbox.Leaders
 		{"those who wait still do, and in order", (*leadershipTest).stealsPastTheQueue},
 		{"an ended context steals nothing", (*leadershipTest).endedContextStealsNothing},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.test(&leadershipTest{t, open(t)}) })
+		t.Run(row.name, func(t *testing.T) { row.test(&leadershipTest{t, open(t), open(t)}) })
 	}
 }
 
-// leadershipTest is one test with a lock of its own.
+// leadershipTest is one test with a lock of its own, and with another one.
 type leadershipTest struct {
 	*testing.T
-	tab func() outbox.Leadership
+	tab, elsewhere func() outbox.Leadership
 }
 
 // candidate is a call of Lead or Steal under way.
@@ -143,13 +143,34 @@ func (c *candidate) resigned(err error) error {
 	return c.left()
 }
 
-// leads reports whether the candidate's term has begun.
-func (c *candidate) leads() bool {
+// began reports whether the candidate's term has begun.
+func (c *candidate) began() bool {
 	select {
 	case <-c.leading:
 		return true
 	default:
 		return false
+	}
+}
+
+// leads reports whether the candidate's term has begun, or is about to.
+func (c *candidate) leads() bool {
+	c.t.Helper()
+	c.t.dwell()
+	return c.began()
+}
+
+// dwell gives whatever is under way the time to happen, so that what has not
+// happened by then does not: it has terms of another lock go by, which take the
+// same way.
+func (t *leadershipTest) dwell() {
+	t.Helper()
+	for range 3 {
+		passed := make(chan error, 1)
+		go func() {
+			passed <- t.elsewhere().Lead(context.Background(), func(context.Context) error { return nil })
+		}()
+		require.NoError(t, leadershipWait(t, passed, "a term of another lock"))
 	}
 }
 
@@ -190,7 +211,7 @@ func (t *leadershipTest) oneLeadsAtATime() {
 	terms := 0 // guarded by the lock, and by nothing else
 	failures := make(chan error, tabs)
 	for range tabs {
-		tab := t.tab()
+		tab, elsewhere := t.tab(), t.elsewhere()
 		go func() {
 			var failed error
 			for range rounds {
@@ -200,7 +221,10 @@ func (t *leadershipTest) oneLeadsAtATime() {
 						return errors.New("another term is under way")
 					}
 					terms++
-					runtime.Gosched()
+					// While this term lasts, others have the time to begin wrongly.
+					if err := elsewhere.Lead(ctx, func(context.Context) error { return nil }); err != nil {
+						return err
+					}
 					return ctx.Err()
 				}))
 			}
@@ -219,6 +243,7 @@ func (t *leadershipTest) handsOver() {
 	require.False(t, second.leads())
 	require.NoError(t, first.resigned(nil))
 	second.led()
+	t.dwell()
 	require.NoError(t, second.term.Err())
 	require.NoError(t, second.resigned(nil))
 }
@@ -230,8 +255,9 @@ func (t *leadershipTest) firstComeFirstServed() {
 	}
 	for i, c := range candidates {
 		c.led()
+		t.dwell()
 		for _, later := range candidates[i+1:] {
-			require.False(t, later.leads())
+			require.False(t, later.began())
 		}
 		require.NoError(t, c.resigned(nil))
 	}
@@ -281,6 +307,7 @@ func (t *leadershipTest) endsDuringATerm() {
 	ctx, cancel := context.WithCancel(context.Background())
 	holder := t.lead(ctx).led()
 	next := t.lead(context.Background()).queued()
+	t.dwell()
 	require.NoError(t, holder.term.Err())
 	cancel()
 	leadershipWait(t, holder.term.Done(), "the end of the term's context")
@@ -306,7 +333,7 @@ func (t *leadershipTest) cutShortAtTheGrant() {
 		}()
 		require.NoError(t, holder.resigned(nil))
 		err := raced.left()
-		require.Equal(t, raced.leads(), err == nil)
+		require.Equal(t, raced.began(), err == nil)
 		if err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 		}
@@ -352,6 +379,7 @@ func (t *leadershipTest) stealsFromAHolder() {
 	leadershipWait(t, holder.term.Done(), "the end of the term's context")
 	failure := errors.New("what the loser says")
 	require.Same(t, failure, holder.resigned(failure))
+	t.dwell()
 	require.NoError(t, thief.term.Err())
 	require.False(t, next.leads(), "the loser's end freed the thief's lock")
 	require.NoError(t, thief.resigned(nil))
@@ -363,6 +391,7 @@ func (t *leadershipTest) stealsFromAThief() {
 	second := t.steal(context.Background()).led()
 	leadershipWait(t, first.term.Done(), "the end of the term's context")
 	require.NoError(t, first.resigned(nil))
+	t.dwell()
 	require.NoError(t, second.term.Err())
 	require.NoError(t, second.resigned(nil))
 	t.usable()
