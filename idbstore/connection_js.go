@@ -1,12 +1,8 @@
 package idbstore
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"syscall/js"
-
-	"github.com/hack-pad/go-indexeddb/idb"
 
 	"github.com/stdsync/outbox/outbox"
 )
@@ -55,56 +51,63 @@ type connection struct {
 	release func()
 }
 
-// open opens the database, making or upgrading its stores.
-func open(opts Options) (*connection, error) {
+// open opens the database, making its stores if it is new.
+func open(opts Options) (c *connection, err error) {
+	doing := "open the database " + opts.Database
+	defer recovered(doing, &err)
 	factory := js.Global().Get("indexedDB")
 	if !factory.Truthy() {
 		return nil, &outbox.Error{Code: outbox.CodeStorage, Message: "this browser has no IndexedDB here: use memory(), or leave private browsing"}
 	}
-	raw := &rawFactory{factory: factory, blocked: func() {
-		opts.Lost(errors.New("another tab holds the database open at an older version: it opens once that tab is closed or reloaded"))
-	}}
-	defer raw.release()
-	wrapped, err := idb.WrapFactory(raw.value())
-	if err != nil {
-		return nil, normalise("open the database", err)
+	request := factory.Call("open", opts.Database, schemaVersion)
+	var upgradeErr error
+	upgrade := js.FuncOf(func(js.Value, []js.Value) any {
+		if upgradeErr = makeStores(request.Get("result")); upgradeErr != nil {
+			request.Get("transaction").Call("abort")
+		}
+		return nil
+	})
+	defer upgrade.Release()
+	blocked := js.FuncOf(func(js.Value, []js.Value) any {
+		go opts.Lost(errBlocked)
+		return nil
+	})
+	defer blocked.Release()
+	request.Set("onupgradeneeded", upgrade)
+	request.Set("onblocked", blocked)
+	if _, err := await(doing, request); err != nil {
+		if upgradeErr != nil {
+			err = upgradeErr
+		}
+		return nil, err
 	}
-	// The library's contexts lose errors, so it gets one that never ends.
-	request, err := wrapped.Open(context.Background(), opts.Database, schemaVersion, upgrade)
-	if err != nil {
-		return nil, normalise("open the database "+opts.Database, err)
-	}
-	if _, err := request.Await(context.Background()); err != nil {
-		return nil, normalise("open the database "+opts.Database, err)
-	}
-	return connect(raw.request.Get("result"), opts.Lost), nil
+	return connect(request.Get("result"), opts.Lost), nil
 }
 
-// upgrade makes the stores. It must not fail: the library ends the program if
-// it does, and the browser has aborted the upgrade anyway.
-func upgrade(db *idb.Database, _, _ uint) error {
+func makeStores(db js.Value) (err error) {
+	defer recovered("make the object stores", &err)
 	for _, s := range schema {
-		store, err := db.CreateObjectStore(s.store, idb.ObjectStoreOptions{KeyPath: keyPath(s.key)})
-		if err != nil {
-			fmt.Println("outbox: make the object store", s.store, "failed:", err)
-			return nil
-		}
+		store := db.Call("createObjectStore", s.store, map[string]any{"keyPath": keyPath(s.key)})
 		for _, i := range s.indexes {
-			if _, err := store.CreateIndex(i.name, keyPath(i.key), idb.IndexOptions{MultiEntry: i.many}); err != nil {
-				fmt.Println("outbox: make the index", i.name, "failed:", err)
-				return nil
-			}
+			store.Call("createIndex", i.name, keyPath(i.key), map[string]any{"multiEntry": i.many})
 		}
 	}
 	return nil
 }
+
+// What Lost is told.
+var (
+	errBlocked       = errors.New("another tab holds the database open at an older version: it opens once that tab is closed or reloaded")
+	errVersionchange = errors.New("another tab deletes or upgrades the database, so this one has let go of it")
+	errClosed        = errors.New("the browser closed the database, as it does when its data is cleared")
+)
 
 // connect watches for what ends a connection from outside.
 func connect(db js.Value, lost func(error)) *connection {
 	c := &connection{db: db}
 	versionchange := js.FuncOf(func(js.Value, []js.Value) any {
 		c.close()
-		go lost(errors.New("another tab deletes or upgrades the database, so this one has let go of it"))
+		go lost(errVersionchange)
 		return nil
 	})
 	closed := js.FuncOf(func(js.Value, []js.Value) any {

@@ -2,7 +2,6 @@ package idbstore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"syscall/js"
 
@@ -123,6 +122,3 @@ func (s *Store) Close() error {
 	}
 	return nil
 }
-
-// errClosed is what Lost is told of a connection closed by the browser.
-var errClosed = errors.New("the browser closed the database, as it does when its data is cleared")

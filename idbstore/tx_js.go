@@ -1,7 +1,6 @@
 package idbstore
 
 import (
-	"cmp"
 	"slices"
 	"syscall/js"
 
@@ -80,7 +79,7 @@ func (t *tx) Select(selections ...outbox.Selection) ([][]outbox.Entry, error) {
 	for i, r := range results {
 		out[i] = decoded(items(r), t.decodeEntry)
 		if selections[i].Queue == "" {
-			slices.SortFunc(out[i], func(a, b outbox.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+			outbox.SortBySeq(out[i])
 		}
 	}
 	return out, err
@@ -127,7 +126,7 @@ func (t *tx) Waiting(ids ...string) ([]outbox.Entry, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b outbox.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	outbox.SortBySeq(out)
 	return out, err
 }
 

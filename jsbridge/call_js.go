@@ -2,7 +2,6 @@ package jsbridge
 
 import (
 	"errors"
-	"fmt"
 	"syscall/js"
 	"time"
 
@@ -40,17 +39,22 @@ func later(promise js.Value, fn func() (any, error)) any {
 // recovered hands a panic to tell, as an error.
 func recovered(doing string, tell func(error)) {
 	if p := recover(); p != nil {
-		tell(&outbox.Error{Code: outbox.CodeCrashed, Message: fmt.Sprintf("outbox.wasm failed in %s: %v (a bug; what is stored is safe)", doing, describe(p))})
+		tell(&outbox.Error{Code: outbox.CodeCrashed, Message: "outbox.wasm failed in " + doing + ": " + describe(p) + " (a bug; what is stored is safe)"})
 	}
 }
 
 // describe returns a panic's value as text. A JavaScript exception need not be
 // an Error, and asking one that is not for its message panics again.
-func describe(p any) any {
-	if e, ok := p.(js.Error); ok {
-		return js.Global().Call("String", e.Value).String()
+func describe(p any) string {
+	switch p := p.(type) {
+	case js.Error:
+		return js.Global().Call("String", p.Value).String()
+	case error:
+		return p.Error()
+	case string:
+		return p
 	}
-	return p
+	return "a panic"
 }
 
 // failure returns an error as the host reads it: { failure: true, code,

@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
 // Op is what an Entry does.
 type Op string
@@ -93,6 +96,11 @@ type Draft struct {
 	Changes     Value
 	Payload     Value
 	After       []string
+}
+
+// SortBySeq sorts Entries into the order in which they were stored.
+func SortBySeq(entries []Entry) {
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Seq < entries[j].Seq })
 }
 
 // ids returns the Entries' ids, in order.

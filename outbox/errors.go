@@ -1,9 +1,6 @@
 package outbox
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Code says what went wrong. The list is closed; TypeScript has the same one.
 type Code string
@@ -53,10 +50,8 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && (t.EntryID == "" || t.EntryID == e.EntryID)
 }
 
-// Errorf returns an Error of the given Code.
-func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
-}
+// Fail returns an Error of the given Code.
+func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
 // CodeOf returns the Code of the first Error in err's chain, or "".
 func CodeOf(err error) Code {
@@ -84,7 +79,7 @@ var ErrExists = errors.New("an entry of this id is stored already")
 
 // errGeneration is returned for a write of a session that a reset has ended.
 func errGeneration() error {
-	return Errorf(CodeReset, "this store was reset after the tab opened it; make the write again")
+	return Fail(CodeReset, "this store was reset after the tab opened it; make the write again")
 }
 
 // unreachable marks an error as the Backend's absence.

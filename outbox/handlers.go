@@ -61,7 +61,7 @@ func (h *handlers) register(name string, handler Handler) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, taken := h.byName[name]; taken {
-		return Errorf(CodeInvalid, "%q is registered already: give every Collection and action of a Std Sync its own name", name)
+		return Fail(CodeInvalid, name+" is registered already: give every Collection and action of a Std Sync its own name")
 	}
 	if h.byName == nil {
 		h.byName = map[string]Handler{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,7 +59,7 @@ type Outbox struct {
 // New returns an Outbox that does nothing before Run.
 func New(cfg Config) (*Outbox, error) {
 	if cfg.Sync == "" {
-		return nil, Errorf(CodeInvalid, "name is missing: give the Std Sync a name, scoped to the user")
+		return nil, Fail(CodeInvalid, "name is missing: give the Std Sync a name, scoped to the user")
 	}
 	if cfg.Connectivity == nil {
 		cfg.Connectivity = AlwaysOnline{}
@@ -67,7 +68,7 @@ func New(cfg Config) (*Outbox, error) {
 		cfg.Concurrency = 6
 	}
 	if cfg.Concurrency < 0 {
-		return nil, Errorf(CodeInvalid, "concurrency is %d: give a positive number of requests, or leave it out for 6", cfg.Concurrency)
+		return nil, Fail(CodeInvalid, "concurrency is "+strconv.Itoa(cfg.Concurrency)+": give a positive number of requests, or leave it out for 6")
 	}
 	if cfg.Poll == 0 {
 		cfg.Poll = 30 * time.Second
@@ -110,7 +111,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	tasks.Go(func() { o.pollSlowly(ctx) })
 	tasks.Go(func() { o.lead(ctx) })
 	tasks.Wait()
-	o.waiters.abandon(Errorf(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent"))
+	o.waiters.abandon(Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent"))
 	return ctx.Err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func (r *records) open(ctx context.Context, version int) (meta Meta, err error) 
 		}
 		switch {
 		case meta.Format > Format:
-			return Errorf(CodeSuperseded, "a newer outbox.wasm wrote this store (format %d, known here: %d): reload the page to get it", meta.Format, Format)
+			return Fail(CodeSuperseded, "a newer outbox.wasm wrote this store, in format "+strconv.Itoa(meta.Format)+": reload the page to get it")
 		case meta.Format == 0:
 			meta = Meta{Sync: r.sync, Format: Format, Version: version, Generation: r.newID()}
 			if err := tx.PutMeta(meta); err != nil {

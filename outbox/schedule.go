@@ -1,9 +1,9 @@
 package outbox
 
 import (
-	"cmp"
 	"container/heap"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -75,7 +75,7 @@ func (s *schedule) list(heads []Head) {
 	for on := range s.waiting {
 		s.wake(on)
 	}
-	slices.SortFunc(heads, func(a, b Head) int { return cmp.Compare(a.Seq, b.Seq) })
+	sort.Slice(heads, func(i, j int) bool { return heads[i].Seq < heads[j].Seq })
 	for _, h := range heads {
 		s.hint(h.Queue)
 	}

@@ -1,9 +1,7 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -334,7 +332,7 @@ func (w *waiters) news(l look, seen *sight) News {
 	if w.viewers > 0 {
 		news.Entries, news.Gone = seen.entries, seen.gone
 	}
-	slices.SortFunc(seen.entries, func(a, b Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	SortBySeq(seen.entries)
 	for _, e := range seen.entries {
 		if one := w.byEntry[e.ID]; one != nil && e.Status == Failed {
 			w.settle(one, ErrorOf(e), &news)

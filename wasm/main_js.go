@@ -3,8 +3,6 @@ package main
 import (
 	"syscall/js"
 
-	"github.com/google/uuid"
-
 	"github.com/stdsync/outbox/broadcast"
 	"github.com/stdsync/outbox/idbstore"
 	"github.com/stdsync/outbox/jsbridge"
@@ -23,9 +21,6 @@ func main() {
 	})
 	select {}
 }
-
-// newID returns a version 7 UUID, which sorts by time.
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // browser is the platform of a page: IndexedDB, and all tabs of the origin. The
 // lock manager is the host's, which gives locks back when this module dies.

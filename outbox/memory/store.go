@@ -5,7 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 
 	"github.com/stdsync/outbox/outbox"
@@ -156,14 +156,12 @@ func (t *tx) selectOne(s outbox.Selection) []outbox.Entry {
 			take(ids)
 		}
 	}
-	slices.SortFunc(out, bySeq)
+	outbox.SortBySeq(out)
 	if s.Limit > 0 && len(out) > s.Limit {
 		out = out[:s.Limit]
 	}
 	return out
 }
-
-func bySeq(a, b outbox.Entry) int { return cmp.Compare(a.Seq, b.Seq) }
 
 func (t *tx) Heads(sync string) ([]outbox.Head, error) {
 	var heads []outbox.Head
@@ -184,7 +182,7 @@ func (t *tx) Waiting(ids ...string) ([]outbox.Entry, error) {
 		maps.Copy(waiting, t.data.waiting[id])
 	}
 	out := found(t.data.entries, slices.Collect(maps.Keys(waiting)))
-	slices.SortFunc(out, bySeq)
+	outbox.SortBySeq(out)
 	return out, nil
 }
 
@@ -303,7 +301,7 @@ func (t *tx) PruneOutcomes(sync string, keep int) error {
 			all = append(all, o)
 		}
 	}
-	slices.SortFunc(all, func(a, b outbox.Outcome) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) })
+	sort.Slice(all, func(i, j int) bool { return all[i].At > all[j].At || all[i].At == all[j].At && all[i].ID > all[j].ID })
 	for _, o := range all[min(keep, len(all)):] {
 		set(t, &t.data.outcomes, o.ID, nil)
 	}
@@ -321,7 +319,7 @@ func (t *tx) Replica(sync, collection string) ([]outbox.Row, error) {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b outbox.Row) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	sort.Slice(rows, func(i, j int) bool { return rows[i].Key < rows[j].Key })
 	return rows, nil
 }
 

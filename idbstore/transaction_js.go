@@ -1,46 +1,12 @@
 package idbstore
 
 import (
-	"errors"
-	"fmt"
 	"syscall/js"
 
 	"github.com/stdsync/outbox/outbox"
 )
 
-// This file is all that go-indexeddb lacks: the raw open request and its
-// blocked event, transactions whose requests are issued together and awaited
-// once, getAll, key cursors, and errors that can be trusted.
-
-// rawFactory is an IDBFactory that remembers the request it opened.
-type rawFactory struct {
-	factory js.Value
-	request js.Value
-	blocked func()
-	funcs   []js.Func
-}
-
-func (f *rawFactory) value() js.Value {
-	open := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		f.request = f.factory.Call("open", args[0], args[1])
-		f.request.Set("onblocked", f.funcs[1])
-		return f.request
-	})
-	blocked := js.FuncOf(func(js.Value, []js.Value) any {
-		go f.blocked()
-		return nil
-	})
-	f.funcs = []js.Func{open, blocked}
-	return js.ValueOf(map[string]any{"open": open})
-}
-
-func (f *rawFactory) release() {
-	for _, fn := range f.funcs {
-		fn.Release()
-	}
-}
-
-// transaction is a raw IDBTransaction. Requests succeed in the order in which
+// transaction is an IDBTransaction. Requests succeed in the order in which
 // they were made, so the last one speaks for all.
 type transaction struct {
 	js.Value
@@ -163,14 +129,6 @@ func recovered(doing string, err *error) {
 	}
 }
 
-// normalise returns err, from whatever layer, as an outbox.Error.
-func normalise(doing string, err error) error {
-	if e, ok := errors.AsType[js.Error](err); ok {
-		return translate(doing, e.Value)
-	}
-	return &outbox.Error{Code: outbox.CodeStorage, Message: doing, Err: err}
-}
-
 // translate returns a DOMException as an outbox.Error that says what to do.
 func translate(doing string, exception js.Value) error {
 	name, message := "UnknownError", "the browser did not say why"
@@ -193,4 +151,4 @@ func translate(doing string, exception js.Value) error {
 type Exception struct{ Name, Message string }
 
 // Error returns the name and the message.
-func (e *Exception) Error() string { return fmt.Sprintf("%s: %s", e.Name, e.Message) }
+func (e *Exception) Error() string { return e.Name + ": " + e.Message }
