@@ -181,11 +181,11 @@ func (t *term) round(ctx context.Context) error {
 	for len(t.air) > 0 {
 		t.land(<-t.air)
 	}
-	queues := t.schedule.take(t.free())
+	queues := t.schedule.take(t.free(), t.handled)
 	if len(queues) == 0 && len(t.landed) == 0 {
 		return nil
 	}
-	turn, err := t.records.turn(ctx, t.epoch, t.landed, queues, t.handled)
+	turn, err := t.records.turn(ctx, t.epoch, t.landed, queues)
 	if err != nil {
 		return err
 	}
@@ -234,9 +234,6 @@ func (t *term) place(turn turn, queues []string) {
 	}
 	for queue, id := range turn.gated {
 		t.schedule.wait(queue, isGated, id)
-	}
-	for queue, name := range turn.parked {
-		t.schedule.wait(queue, isParked, name)
 	}
 	for queue, more := range turn.more {
 		if more {

@@ -5,7 +5,7 @@ import "context"
 // Round claims for Queues as a round of that epoch's Drainer would, and returns
 // how many Requests it would fly.
 func (o *Outbox) Round(ctx context.Context, epoch int64, queues ...string) (int, error) {
-	t, err := o.records.turn(ctx, epoch, nil, queues, func(string) bool { return true })
+	t, err := o.records.turn(ctx, epoch, nil, queues)
 	return len(t.claimed), err
 }
 

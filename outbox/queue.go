@@ -52,6 +52,13 @@ func entityOf(queue string) (collection string, key Key, ok bool) {
 	return unescape(name), Key(k), ok
 }
 
+// handlerOf returns the name of the Handler that flies a Queue.
+func handlerOf(queue string) string {
+	kind, rest, _ := strings.Cut(queue, ":")
+	name, _, _ := strings.Cut(rest, "/")
+	return kind + ":" + unescape(name)
+}
+
 // KeyOf returns the key of the Entity a Queue belongs to, or "" for an
 // action's Queue.
 func KeyOf(queue string) Key {

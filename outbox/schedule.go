@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"container/heap"
-	"slices"
 	"sort"
 	"time"
 )
@@ -107,13 +106,19 @@ func (s *schedule) move(queue string, to standing) *queueState {
 	return q
 }
 
-// take removes up to n Queues from the ready ones.
-func (s *schedule) take(n int) []string {
-	n = min(n, len(s.ready))
-	taken := slices.Clone(s.ready[:n])
-	s.ready = s.ready[n:]
-	for _, queue := range taken {
+// take removes up to n Queues from the ready ones, and has those wait whose
+// Handler is missing.
+func (s *schedule) take(n int, handled func(name string) bool) []string {
+	var taken []string
+	for len(taken) < n && len(s.ready) > 0 {
+		queue := s.ready[0]
+		s.ready = s.ready[1:]
+		if name := handlerOf(queue); !handled(name) {
+			s.wait(queue, isParked, name)
+			continue
+		}
 		s.move(queue, isFlying)
+		taken = append(taken, queue)
 	}
 	return taken
 }

@@ -20,13 +20,11 @@ type turn struct {
 	claimed []Request
 	// more holds the claimed Queues that have further pending Entries.
 	more map[string]bool
-	// empty, gated and parked are the asked Queues that gave no Request: nothing
-	// is pending; their head waits for the Entry given; the Handler given is
-	// missing. A Queue that another round has in a Request counts as empty.
+	// empty and gated are the asked Queues that gave no Request: nothing is
+	// pending, or their head waits for the Entry given. A Queue that another
+	// round has in a Request counts as empty.
 	empty  []string
 	gated  map[string]string
-	parked map[string]string
-	// failed holds Queues whose Entries failed with another's.
 	paused bool
 	ring   Ring
 	events []Event
@@ -34,14 +32,14 @@ type turn struct {
 
 // turn settles what has landed and claims the next group of each of the given
 // Queues, in one transaction fenced by the epoch.
-func (r *records) turn(ctx context.Context, epoch int64, landed []flight, queues []string, handled func(name string) bool) (turn, error) {
+func (r *records) turn(ctx context.Context, epoch int64, landed []flight, queues []string) (turn, error) {
 	var t turn
 	durability := Relaxed
 	if len(queues) > 0 {
 		durability = Strict
 	}
 	err := r.update(ctx, "settle and claim", durability, func(tx Tx, meta *Meta) error {
-		t = turn{more: map[string]bool{}, gated: map[string]string{}, parked: map[string]string{}}
+		t = turn{more: map[string]bool{}, gated: map[string]string{}}
 		if meta.Epoch != epoch {
 			return errStale
 		}
@@ -52,13 +50,13 @@ func (r *records) turn(ctx context.Context, epoch int64, landed []flight, queues
 		if t.paused = meta.Paused; t.paused {
 			return nil
 		}
-		return r.claim(tx, meta, queues, handled, &t)
+		return r.claim(tx, meta, queues, &t)
 	})
 	return t, err
 }
 
 // claim marks the next group of each Queue in-request.
-func (r *records) claim(tx Tx, meta *Meta, queues []string, handled func(string) bool, t *turn) error {
+func (r *records) claim(tx Tx, meta *Meta, queues []string, t *turn) error {
 	if len(queues) == 0 {
 		return nil
 	}
@@ -83,7 +81,7 @@ func (r *records) claim(tx Tx, meta *Meta, queues []string, handled func(string)
 		if len(flying) > 0 {
 			pending = nil
 		}
-		if err := r.claimGroup(tx, meta, q, pending, gates, handled, t); err != nil {
+		if err := r.claimGroup(tx, meta, q, pending, gates, t); err != nil {
 			return err
 		}
 	}
@@ -92,7 +90,7 @@ func (r *records) claim(tx Tx, meta *Meta, queues []string, handled func(string)
 
 // claimGroup claims one Queue's next group, deleting groups that fold to
 // nothing on the way.
-func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, gates map[string]bool, handled func(string) bool, t *turn) error {
+func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, gates map[string]bool, t *turn) error {
 	gate := func(e Entry) string {
 		for _, id := range e.After {
 			if gates[id] {
@@ -115,10 +113,6 @@ func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, g
 			}
 		}
 		if write.Op != "" {
-			if !handled(first.Name) {
-				t.parked[queue] = first.Name
-				return nil
-			}
 			t.more[queue] = len(entries) < len(pending)
 			return r.claimEntries(tx, meta, entries, write, t)
 		}

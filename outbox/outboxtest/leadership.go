@@ -83,8 +83,9 @@ type candidate struct {
 	// waiting is closed when the call has taken its place in the queue, and
 	// leading when its term began.
 	waiting, leading chan struct{}
-	// resign ends the term with an error, or nil.
+	// resign ends the term with an error, or nil; before it does, last is called.
 	resign chan error
+	last   func()
 	// term is the context of the term, once leading is closed.
 	term context.Context
 	// returned receives what the call returned.
@@ -104,13 +105,15 @@ func (t *leadershipTest) steal(ctx context.Context) *candidate {
 func (t *leadershipTest) call(ctx context.Context, call func(context.Context, func(context.Context) error) error) *candidate {
 	c := &candidate{
 		t: t, waiting: make(chan struct{}), leading: make(chan struct{}),
-		resign: make(chan error, 1), returned: make(chan error, 1),
+		resign: make(chan error, 1), last: func() {}, returned: make(chan error, 1),
 	}
 	go func() {
 		c.returned <- call(&watchedContext{Context: ctx, watched: c.waiting}, func(ctx context.Context) error {
 			c.term = ctx
 			close(c.leading)
-			return <-c.resign
+			err := <-c.resign
+			c.last()
+			return err
 		})
 	}()
 	return c
@@ -320,17 +323,21 @@ func (t *leadershipTest) endsDuringATerm() {
 // scheduler knows. Either the term ran and Lead returned its error, or it never
 // ran and Lead returned the context's.
 func (t *leadershipTest) cutShortAtTheGrant() {
-	for round := range 100 {
+	for round := range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
 		holder := t.lead(context.Background()).led()
 		raced := t.lead(ctx).queued()
 		raced.resign <- nil
-		go func() {
-			for range round % 10 {
-				runtime.Gosched()
-			}
-			cancel()
-		}()
+		if round%2 == 0 {
+			holder.last = cancel
+		} else {
+			go func() {
+				for range round % 10 {
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+		}
 		require.NoError(t, holder.resigned(nil))
 		err := raced.left()
 		require.Equal(t, raced.began(), err == nil)

@@ -198,11 +198,16 @@ export class Guard {
 
 /**
  * The global object as Go sees it: the page's, with Go's stubs and the host laid
- * over it, so that nothing has to be put on the page's own.
+ * over it, so that nothing has to be put on the page's own. The page's functions,
+ * constructors aside, must be called on the page.
  */
 function globalFor(host: object): object {
   const own: Record<string, unknown> = { ...env, __outboxHost: host }
   return new Proxy(globalThis, {
-    get: (page, name) => (typeof name === 'string' && Object.hasOwn(own, name) ? own[name] : Reflect.get(page, name)),
+    get(page, name) {
+      if (typeof name === 'string' && Object.hasOwn(own, name)) return own[name]
+      const value: unknown = Reflect.get(page, name)
+      return typeof value === 'function' && !Object.hasOwn(value, 'prototype') ? value.bind(page) : value
+    },
   })
 }

@@ -3,19 +3,21 @@
 import * as db from '@tanstack/db'
 import * as outbox from 'outbox-wasm'
 import { api, type Todo } from '../../demo/src/api.js'
+import { connectivity, network } from '../../demo/src/network.js'
 
 /** What a test uses inside the page, as `lab`. */
 const lab = {
   db,
   ...outbox,
   api,
+  network,
   events: [] as outbox.OutboxEvent[],
   load: () => outbox.loadOutbox({ wasmUrl: new URL('./outbox.wasm', import.meta.url), db }),
 
   /** Opens a Std Sync with a Collection of the server's todos. */
   async open({ pull = 0, late = false, ...config }: { pull?: number; late?: boolean } & Partial<outbox.StdSyncConfig> = {}) {
     const { createStdSync } = await lab.load()
-    const std = createStdSync({ name: 'e2e', platform: outbox.browser(), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
+    const std = createStdSync({ name: 'e2e', platform: outbox.browser({ connectivity }), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
     const collect = () =>
       std.collection<Todo, string>({
         name: 'todos',
@@ -42,4 +44,5 @@ const lab = {
 }
 
 export type Lab = typeof lab & { opened: Awaited<ReturnType<typeof lab.open>> & { todos: NonNullable<Awaited<ReturnType<typeof lab.open>>['todos']> } }
-Object.assign(globalThis, { lab })
+// The tests' compiler names functions through a helper that the page has to have.
+Object.assign(globalThis, { lab, __name: (fn: unknown) => fn })
