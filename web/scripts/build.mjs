@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildWasm } from './wasm.mjs'
 import { wasmExec } from './wasm-exec.mjs'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
@@ -10,10 +11,7 @@ const run = (command, args, options) => execFileSync(command, args, { cwd: web, 
 
 mkdirSync(`${web}/dist`, { recursive: true })
 writeFileSync(`${web}/src/generated/wasm_exec.js`, wasmExec())
-run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', `${web}/dist/outbox.wasm`, './wasm'], {
-  cwd: `${web}/..`,
-  env: { ...process.env, GOOS: 'js', GOARCH: 'wasm' },
-})
+buildWasm(`${web}/dist/outbox.wasm`)
 await build({
   entryPoints: [`${web}/src/index.ts`],
   outfile: `${web}/dist/index.js`,

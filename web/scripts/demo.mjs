@@ -3,6 +3,7 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildWasm } from './wasm.mjs'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
@@ -26,3 +27,4 @@ async function page(folder, entry, files) {
 
 await page('demo', { name: 'demo', file: 'src/demo.ts' }, ['index.html', 'demo.css'])
 await page('e2e', { name: 'page', file: 'page/page.ts' }, ['index.html'])
+buildWasm(`${web}/e2e/public/crashable.wasm`, 'crashable')

@@ -38,11 +38,20 @@ function todoItem(todo: Todo & { $hasPendingWrites?: boolean }): HTMLLIElement {
   return item
 }
 
+/** An Entry in a few words. */
+function inWords({ op, base, changes }: EntryRow): string {
+  if (op === 'update') {
+    const { title } = base as Todo
+    return `update “${title}”: ${Object.entries(changes as Todo).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(', ')}`
+  }
+  return `${op} “${((changes ?? base) as Todo).title}”`
+}
+
 function entryItem(entry: EntryRow): HTMLLIElement {
-  const what = make('span', { className: 'what', textContent: `${entry.op} ${JSON.stringify(entry.changes ?? entry.base)}` })
+  const what = make('span', { className: 'what', textContent: inWords(entry) })
   const item = make('li', {}, make('span', { className: `tag ${entry.status}`, textContent: entry.status }), what)
   item.dataset['id'] = entry.id
-  if (entry.error) what.append(make('span', { className: 'why', textContent: ` — ${entry.error.message}` }))
+  if (entry.error) what.append(make('span', { className: 'why', textContent: entry.error.message }))
   if (entry.status === 'failed') item.append(make('button', { type: 'button', textContent: 'retry', onclick: () => void std.outbox.retry(entry.id) }))
   if (entry.status !== 'in-request') {
     item.append(make('button', { type: 'button', textContent: 'discard', onclick: () => void std.outbox.discard(entry.id).catch(() => undefined) }))

@@ -5,18 +5,28 @@ import * as outbox from 'outbox-wasm'
 import { api, type Todo } from '../../demo/src/api.js'
 import { connectivity, network } from '../../demo/src/network.js'
 
+function opened<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
+}
+
 /** What a test uses inside the page, as `lab`. */
 const lab = {
   db,
   ...outbox,
   api,
   network,
+  connectivity,
+  /** What callbacks of a test note, by Entry. */
+  noted: {} as Record<string, string>,
   events: [] as outbox.OutboxEvent[],
-  load: () => outbox.loadOutbox({ wasmUrl: new URL('./outbox.wasm', import.meta.url), db }),
+  load: (wasm = 'outbox.wasm') => outbox.loadOutbox({ wasmUrl: new URL(wasm, import.meta.url), db }),
 
   /** Opens a Std Sync with a Collection of the server's todos. */
-  async open({ pull = 0, late = false, ...config }: { pull?: number; late?: boolean } & Partial<outbox.StdSyncConfig> = {}) {
-    const { createStdSync } = await lab.load()
+  async open({ pull = 0, late = false, wasm, ...config }: { pull?: number; late?: boolean; wasm?: string } & Partial<outbox.StdSyncConfig> = {}) {
+    const { createStdSync } = await lab.load(wasm)
     const std = createStdSync({ name: 'e2e', platform: outbox.browser({ connectivity }), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
     const collect = () =>
       std.collection<Todo, string>({
@@ -27,10 +37,32 @@ const lab = {
         onDelete: ({ current, latest }, request) => api.remove(latest ?? current, request),
         ...(pull > 0 && { sync: outbox.syncStrategy.pull<Todo>({ fetch: ({ cursor, signal }) => api.changes(cursor, signal), every: pull }) }),
       })
-    const opened = { std, todos: late ? undefined : collect(), collect: () => (opened.todos = collect()) }
-    Object.assign(lab, { opened })
+    const open = { std, todos: late ? undefined : collect(), collect: () => (open.todos = collect()) }
+    Object.assign(lab, { opened: open })
     await std.ready
-    return opened
+    return open
+  },
+
+  /** Everything in an IndexedDB database, by object store. */
+  async records(name: string): Promise<Record<string, Record<string, unknown>[]>> {
+    const db = await opened(indexedDB.open(name))
+    const stores = [...db.objectStoreNames]
+    const transaction = db.transaction(stores)
+    const all = await Promise.all(stores.map((store) => opened(transaction.objectStore(store).getAll())))
+    db.close()
+    return Object.fromEntries(stores.map((store, at) => [store, all[at] as Record<string, unknown>[]]))
+  },
+
+  /** Puts records into an object store. */
+  async put(name: string, store: string, records: object[]): Promise<void> {
+    const db = await opened(indexedDB.open(name))
+    const transaction = db.transaction(store, 'readwrite')
+    for (const record of records) transaction.objectStore(store).put(record)
+    await new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve
+      transaction.onabort = () => reject(transaction.error)
+    })
+    db.close()
   },
 
   todo: (id: string, title: string): Todo => ({ id, title, done: false, note: '', version: 0 }),

@@ -1,0 +1,160 @@
+import { applied, assert, entries, eventually, stage, test, titles } from './support.js'
+
+const now = stage()
+
+test('when the module dies, what waits rejects, nothing resolves, and a reload goes on with it', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const outcome = await page.evaluate(async () => {
+    lab.network.off = true
+    const { std, todos } = await lab.open({ wasm: 'crashable.wasm' })
+    const code = (promise: Promise<unknown>) => promise.then(() => 'resolved', (error: { code: string }) => error.code)
+    const stored = todos!.insert(lab.todo('a', 'a'))
+    await std.outbox.stored(stored)
+    const unstored = todos!.insert(lab.todo('b', 'b'))
+    const waits = [code(std.outbox.delivered(stored)), code(std.outbox.delivered(unstored)), code(std.outbox.stored(unstored))]
+    dispatchEvent(new Event('outbox-crash'))
+    waits.push(code(std.outbox.pause()))
+    const later = todos!.insert(lab.todo('c', 'c'))
+    waits.push(code(std.outbox.delivered(later)))
+    let status
+    try {
+      std.outbox.status()
+    } catch (error) {
+      status = (error as { code: string }).code
+    }
+    const free = await navigator.locks.request('std-sync/e2e/outbox/v1', () => true)
+    return { codes: await Promise.all(waits), status, free, events: lab.events.map(({ type }) => type) }
+  })
+  assert.deepEqual(outcome.codes, ['crashed', 'crashed', 'crashed', 'crashed', 'crashed'])
+  assert.equal(outcome.status, 'crashed')
+  assert.equal(outcome.free, true, 'the lock was given back')
+  assert.ok(outcome.events.includes('crashed'))
+  assert.deepEqual(await titles(page), {})
+
+  await page.reload()
+  await page.waitForFunction(() => 'lab' in globalThis)
+  await page.evaluate(async () => {
+    await lab.open({})
+    lab.network.off = false
+  })
+  assert.deepEqual(await titles(page), { a: 'a' })
+  await eventually(async () => assert.deepEqual(applied(await now.server.requests()), ['POST /api/todos']))
+})
+
+test('a live tab takes over from one whose module died', async () => {
+  await now.server.fault({ method: 'POST', mode: 'hold' })
+  const one = await now.chrome.tab(now.server.url)
+  await one.evaluate(async () => {
+    const { std, todos } = await lab.open({ wasm: 'crashable.wasm' })
+    await std.outbox.stored(todos!.insert(lab.todo('a', 'a')))
+  })
+  await eventually(async () => assert.equal((await now.server.faults())[0]?.held, 1))
+  const two = await now.chrome.tab(now.server.url)
+  await two.evaluate(() => lab.open({}))
+  await one.evaluate(() => void dispatchEvent(new Event('outbox-crash')))
+  await eventually(async () => assert.equal(await two.evaluate(() => lab.opened.std.outbox.status().leader), true))
+  await now.server.heal()
+  await eventually(async () => assert.deepEqual(await entries(two), []))
+  assert.equal(new Set((await now.server.requests()).map(({ key }) => key)).size, 1)
+  assert.equal(applied(await now.server.requests()).length, 1)
+})
+
+test('in memory, everything works but outlives no reload', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const shown = await page.evaluate(async () => {
+    const { std, todos } = await lab.open({ platform: lab.memory() })
+    await std.outbox.delivered(todos!.insert(lab.todo('a', 'a')))
+    await std.outbox.delivered(todos!.update('a', (draft) => void (draft.title = 'a2')))
+    const refused = await std.outbox.delivered(todos!.insert(lab.todo('b', ' '))).catch((error: { code: string }) => error.code)
+    await std.outbox.entity.preload()
+    return { rows: lab.rows(todos!).map(({ id, title }) => [id, title]), refused, failed: [...std.outbox.entity.values()].map(({ status }) => status), databases: await indexedDB.databases() }
+  })
+  assert.deepEqual(shown, { rows: [['a', 'a2']], refused: 'failed', failed: ['failed'], databases: [] })
+  assert.deepEqual(applied(await now.server.requests()), ['POST /api/todos', 'PATCH /api/todos/a'])
+})
+
+test('without an outbox, a write is a write as TanStack makes it', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const seen = await page.evaluate(async () => {
+    const { createStdSync } = await lab.load()
+    interface Row {
+      id: string
+      n: number
+    }
+    const refuse = new Error('no')
+    const callback = async () => {
+      await Promise.resolve()
+    }
+    const std = createStdSync({ name: 'direct', platform: lab.browser() })
+    const ours = std.collection<Row, string>({
+      name: 'rows', getKey: ({ id }) => id, onInsert: callback, onUpdate: callback,
+      onDelete: () => {
+        throw refuse
+      },
+    })
+    await std.ready
+    let sync!: { begin(): void; write(message: object): void; commit(): unknown }
+    const plain = lab.db.createCollection<Row, string>({
+      id: 'plain', getKey: ({ id }) => id,
+      sync: { rowUpdateMode: 'full', sync: (params) => ((sync = params as never), params.markReady()) },
+      onInsert: async ({ transaction }) => {
+        await callback()
+        sync.begin()
+        sync.write({ type: 'update', value: { ...transaction.mutations[0]!.modified } })
+        sync.commit()
+      },
+      onUpdate: async ({ transaction }) => {
+        await callback()
+        sync.begin()
+        sync.write({ type: 'update', value: { ...transaction.mutations[0]!.modified } })
+        sync.commit()
+      },
+      onDelete: () => {
+        throw refuse
+      },
+    })
+    const play = async (rows: typeof plain) => {
+      const events: unknown[] = []
+      const states: string[] = []
+      rows.subscribeChanges((changes) => events.push(changes.map(({ type, key, value }) => [type, key, value.n, value.$hasPendingWrites, value.$origin])))
+      const watch = async (transaction: { state: string; isPersisted: { promise: Promise<unknown> } }) => {
+        states.push(transaction.state)
+        const error: unknown = await transaction.isPersisted.promise.then(() => undefined, (error: unknown) => error)
+        states.push(transaction.state, error === refuse ? 'the error as thrown' : String(error))
+      }
+      await watch(rows.insert({ id: 'a', n: 1 }))
+      await watch(rows.update('a', (draft) => void (draft.n = 2)))
+      await watch(rows.delete('a'))
+      return { events, states, rows: [...rows.values()].map(({ n }) => n) }
+    }
+    return { ours: await play(ours as never), plain: await play(plain as never), stored: (await lab.records('std-sync'))['entries'] }
+  })
+  assert.deepEqual(seen.ours, seen.plain)
+  assert.deepEqual(seen.ours.states, ['persisting', 'completed', 'undefined', 'persisting', 'completed', 'undefined', 'persisting', 'failed', 'the error as thrown'])
+  assert.deepEqual(seen.stored, [])
+})
+
+test('confirmed rows are back after a reload before anything is fetched', async () => {
+  await now.server.foreign('a', { title: 'a' })
+  const page = await now.chrome.tab(now.server.url)
+  await page.evaluate(() => lab.open({ pull: 100 }))
+  await eventually(async () => assert.deepEqual(await titles(page), { a: 'a' }))
+  await page.reload()
+  await page.waitForFunction(() => 'lab' in globalThis)
+  await now.server.fault({ method: 'GET', path: '/api/changes', mode: 'fail' })
+  await page.evaluate(() => lab.open({ pull: 100 }))
+  assert.deepEqual(await titles(page), { a: 'a' })
+})
+
+test('one tab pulls for both', async () => {
+  const one = await now.chrome.tab(now.server.url)
+  const two = await now.chrome.tab(now.server.url)
+  for (const page of [one, two]) await page.evaluate(() => lab.open({ pull: 100 }))
+  await now.server.foreign('a', { title: 'a' })
+  for (const page of [one, two]) await eventually(async () => assert.deepEqual(await titles(page), { a: 'a' }))
+  const held = await one.evaluate(async () => (await navigator.locks.query()).held?.map(({ name }) => name))
+  assert.ok(held?.includes('std-sync/e2e/pull/todos/pull/v1'))
+  await one.close()
+  await now.server.foreign('a', { title: 'a2' })
+  await eventually(async () => assert.deepEqual(await titles(two), { a: 'a2' }))
+})
