@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 WASM := GOOS=js GOARCH=wasm
-BROWSER_PACKAGES := ./idbstore ./locks ./broadcast ./internal/pagetest
+BROWSER_PACKAGES := ./idbstore ./locks ./broadcast ./outbox/outboxtest/pagetest
 ADDR ?= 127.0.0.1:8080
 
 .PHONY: help build demo test test-go test-wasm test-web e2e bench lint size fmt clean pages tools chromium

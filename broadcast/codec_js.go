@@ -1,7 +1,6 @@
 package broadcast
 
 import (
-	"encoding/json"
 	"syscall/js"
 
 	"github.com/stdsync/outbox/outbox"
@@ -10,75 +9,59 @@ import (
 const (
 	// version is a message's v. Another one is not understood.
 	version = 1
-	// maxText bounds the names of each list of a message, in bytes of JSON: past
-	// it, a Ring asks to look at everything.
+	// maxText bounds the names of a message together, in UTF-16 units: past it, a
+	// Ring asks to look at everything.
 	maxText = 1 << 20
 )
 
-// message is what is posted.
-type message struct {
-	Version int    `json:"v"`
-	Entries []pair `json:"entries,omitempty"`
-	Claimed []pair `json:"claimed,omitempty"`
-	Rows    []pair `json:"rows,omitempty"`
-	All     bool   `json:"all,omitempty"`
-	Drain   bool   `json:"drain,omitempty"`
-}
-
-type pair = [2]string
-
-// codec turns Rings into messages and back. Names cross the boundary as JSON, all
-// at once: one by one, they take ten times as long.
+// codec turns Rings into messages and back.
 type codec struct {
-	sync string
-
-	json, object, isArray js.Value
-	// call and valueOf are Function.prototype.call and String.prototype.valueOf.
-	call, valueOf js.Value
+	sync            string
+	isArray, object js.Value
 }
 
 func newCodec(sync string) codec {
 	global := js.Global()
-	return codec{
-		sync:    sync,
-		json:    global.Get("JSON"),
-		object:  global.Get("Object"),
-		isArray: global.Get("Array").Get("isArray"),
-		call:    global.Get("Function").Get("prototype").Get("call"),
-		valueOf: global.Get("String").Get("prototype").Get("valueOf"),
-	}
+	return codec{sync: sync, isArray: global.Get("Array").Get("isArray"), object: global.Get("Object")}
 }
 
 // encode returns the message of a Ring that says something.
 func (c codec) encode(ring outbox.Ring) js.Value {
-	text, err := json.Marshal(message{
-		Version: version,
-		Entries: pairs(ring.Entries, func(m outbox.Mark) pair { return pair{m.ID, m.Queue} }),
-		Claimed: pairs(ring.Claimed, func(m outbox.Mark) pair { return pair{m.ID, m.Queue} }),
-		Rows:    pairs(ring.Rows, func(r outbox.RowKey) pair { return pair{r.Collection, string(r.Key)} }),
-		All:     ring.All,
-		Drain:   ring.Drain,
-	})
-	if err != nil {
-		panic(err) // strings always have a JSON
+	message := map[string]any{"v": version}
+	put(message, "entries", ring.Entries, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
+	put(message, "claimed", ring.Claimed, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
+	put(message, "rows", ring.Rows, func(r outbox.RowKey) []any { return []any{r.Collection, string(r.Key)} })
+	if ring.All {
+		message["all"] = true
 	}
-	return c.json.Call("parse", string(text))
+	if ring.Drain {
+		message["drain"] = true
+	}
+	return js.ValueOf(message)
 }
 
-func pairs[T any](list []T, of func(T) pair) (all []pair) {
-	for _, one := range list {
-		all = append(all, of(one))
+func put[T any](message map[string]any, name string, list []T, pair func(T) []any) {
+	if len(list) == 0 {
+		return
 	}
-	return all
+	pairs := make([]any, len(list))
+	for i, one := range list {
+		pairs[i] = pair(one)
+	}
+	message[name] = pairs
 }
 
 // decode returns the Ring of a message, and false for anything else. What it
 // reads was structured-cloned: it has no getters, proxies and functions of its
 // own, but may be of any type and any size.
 func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
-	// A built-in throws for what it is not made for, and Type panics for a BigInt.
+	// Reading panics where something is not what it has to be.
 	defer func() {
-		if recover() != nil {
+		switch recover() {
+		case nil:
+		case tooLong:
+			ring, ok = outbox.Ring{All: true, Drain: ring.Drain}, true
+		default:
 			ring, ok = outbox.Ring{}, false
 		}
 	}()
@@ -90,21 +73,15 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 	}
 	ring.All, ring.Drain = flag(data.Get("all")), flag(data.Get("drain"))
 	entries, claimed, rows := c.list(data.Get("entries")), c.list(data.Get("claimed")), c.list(data.Get("rows"))
-	tooMuch := entries.length+claimed.length+rows.length > outbox.MaxHints
-	if !tooMuch {
-		mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }
-		row := func(collection, key string) outbox.RowKey {
-			return outbox.RowKey{Sync: c.sync, Collection: collection, Key: outbox.Key(key)}
-		}
-		var long [3]bool
-		ring.Entries, long[0] = read(c, entries, mark)
-		ring.Claimed, long[1] = read(c, claimed, mark)
-		ring.Rows, long[2] = read(c, rows, row)
-		tooMuch = long != [3]bool{}
+	if entries.length+claimed.length+rows.length > outbox.MaxHints {
+		return outbox.Ring{All: true, Drain: ring.Drain}, true
 	}
-	if tooMuch {
-		ring = outbox.Ring{All: true, Drain: ring.Drain}
-	}
+	room := maxText
+	mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }
+	ring.Entries, ring.Claimed = read(c, &room, entries, mark), read(c, &room, claimed, mark)
+	ring.Rows = read(c, &room, rows, func(collection, key string) outbox.RowKey {
+		return outbox.RowKey{Sync: c.sync, Collection: collection, Key: outbox.Key(key)}
+	})
 	return ring, !ring.IsZero()
 }
 
@@ -128,33 +105,32 @@ func (c codec) list(v js.Value) list {
 	return list{v, v.Length()}
 }
 
-// read reads a list of pairs of strings, or says that they are too long to be
-// copied. It panics for anything else.
-func read[T any](c codec, l list, of func(first, second string) T) (all []T, long bool) {
+// read reads a list of pairs of names, and panics for anything else.
+func read[T any](c codec, room *int, l list, of func(first, second string) T) []T {
 	if l.length == 0 {
-		return nil, false
+		return nil
 	}
-	for i := range l.length {
-		if c.list(l.array.Index(i)).length != 2 {
+	all := make([]T, l.length)
+	for i := range all {
+		pair := c.list(l.array.Index(i))
+		if pair.length != 2 {
 			panic("not a pair")
 		}
+		first, second := pair.array.Index(0), pair.array.Index(1)
+		if first.Type() != js.TypeString || second.Type() != js.TypeString {
+			panic("not names")
+		}
+		all[i] = of(c.name(room, first), c.name(room, second))
 	}
-	flat := l.array.Call("flat")
-	if flat.Length() != 2*l.length {
-		panic("a hole in a pair")
+	return all
+}
+
+// tooLong is what name panics with when there is no room for it.
+const tooLong = "names too long to be copied"
+
+func (c codec) name(room *int, v js.Value) string {
+	if *room -= c.object.Invoke(v).Length(); *room < 0 {
+		panic(tooLong)
 	}
-	// Calls valueOf on each name, which throws for what is no string.
-	flat.Call("forEach", c.call, c.valueOf)
-	text := c.json.Call("stringify", flat)
-	if c.object.Invoke(text).Length() > maxText {
-		return nil, true
-	}
-	var names []string
-	if err := json.Unmarshal([]byte(text.String()), &names); err != nil {
-		panic(err)
-	}
-	for i := range l.length {
-		all = append(all, of(names[2*i], names[2*i+1]))
-	}
-	return all, false
+	return v.String()
 }

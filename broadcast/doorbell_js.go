@@ -1,7 +1,7 @@
 package broadcast
 
 import (
-	"fmt"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"syscall/js"
@@ -43,7 +43,7 @@ func New(name, sync string) (d *Doorbell, err error) {
 		if cause := recover(); cause != nil {
 			release(d.onMessage)
 			release(d.onTurn)
-			d, err = nil, fmt.Errorf("open the channel %q: %v", name, cause)
+			d, err = nil, errors.New("open the channel "+name+": this browser has no BroadcastChannel here")
 		}
 	}()
 	d.onMessage, d.onTurn = newFunc(d.message), newFunc(d.turn)

@@ -3,15 +3,16 @@ package broadcast
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"syscall/js"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stdsync/outbox/internal/pagetest"
 	"github.com/stdsync/outbox/outbox"
 	"github.com/stdsync/outbox/outbox/outboxtest"
+	"github.com/stdsync/outbox/outbox/outboxtest/pagetest"
 )
 
 const acme = outboxtest.DoorbellSync
@@ -114,7 +115,7 @@ func TestWhatDoesNotFitIsDropped(t *testing.T) {
 		`{ v: 1, all: 1 }`, `{ v: 1, all: 'true' }`, `{ v: 1, all: null }`, `{ v: 1, all: 1n }`, `{ v: 1, all: true, rows: 1n }`, `{ v: 1, entries: [['a', 1n]] }`, `{ v: 1, all: true, drain: {} }`, `{ v: 1, all: new Boolean(true) }`,
 		`{ v: 1, all: true, entries: null }`, `{ v: 1, all: true, entries: 'ab' }`, `{ v: 1, all: true, claimed: { length: 0 } }`, `{ v: 1, all: true, rows: new Uint8Array(0) }`, `{ v: 1, all: true, rows: new Set() }`,
 		`{ v: 1, entries: ['ab'] }`, `{ v: 1, entries: [null] }`, `{ v: 1, entries: [,] }`, `{ v: 1, entries: [[]] }`, `{ v: 1, entries: [['a']] }`, `{ v: 1, entries: [['a', 'q', 'z']] }`,
-		`{ v: 1, entries: [['a', 1]] }`, `{ v: 1, entries: [['a', null]] }`, `{ v: 1, entries: [[,'q']] }`, `{ v: 1, entries: [['a', new Array(4294967295)]] }`, `{ v: 1, entries: [['a', new Date()]] }`, `{ v: 1, entries: [['a', { toString: 'q' }]] }`, `{ v: 1, entries: Object.assign([['a', 'q']], { flat: 1 }) }`, `{ v: 1, entries: Object.assign([['a', 'q']], { constructor: 1 }) }`, `{ v: 1, all: true, entries: [undefined] }`, `{ v: 1, entries: [[['a'], 'q']] }`, `{ v: 1, entries: [{ 0: 'a', 1: 'q', length: 2 }] }`,
+		`{ v: 1, entries: [['a', 1]] }`, `{ v: 1, entries: [['a', null]] }`, `{ v: 1, entries: [[,'q']] }`, `{ v: 1, entries: [['a', new Array(4294967295)]] }`, `{ v: 1, entries: [['a', new Date()]] }`, `{ v: 1, entries: [['a', { toString: 'q' }]] }`, `{ v: 1, all: true, entries: [undefined] }`, `{ v: 1, entries: [[['a'], 'q']] }`, `{ v: 1, entries: [{ 0: 'a', 1: 'q', length: 2 }] }`,
 		`{ v: 1, entries: [['a', 'q'], ['b', 2]] }`, `{ v: 1, entries: [['a', 'q']], rows: [['todos', 1]] }`, `{ v: 1, entries: [['a', 'q']], claimed: [[]] }`,
 		`{ v: 1, entries: [new Array(4294967295)] }`, `{ v: 1, all: 0, entries: new Array(4294967295) }`,
 		`(() => { const m = { v: 1 }; m.all = m; return m })()`, `(() => { const l = []; l.push(l, l); return { v: 1, entries: [l] } })()`,
@@ -166,6 +167,16 @@ func TestRingsOfOneTurnAreOneMessage(t *testing.T) {
 	bell.Ring(mark("4"))
 	require.JSONEq(t, `{"v":1,"entries":[["4","q"]]}`, wire.hear())
 	require.Empty(t, wire.heard)
+}
+
+func TestOneMessageNamesNoMoreThanItMay(t *testing.T) {
+	bell, wire := open(t, t.Name()), openWire(t, t.Name())
+	for range 3*outbox.MaxHints + 1 {
+		bell.Ring(mark("x"))
+	}
+	posted := wire.hear()
+	require.Contains(t, posted, `"all":true`)
+	require.LessOrEqual(t, strings.Count(posted, `"x"`), outbox.MaxHints)
 }
 
 func TestARingIsNotChangedByItsRinger(t *testing.T) {
@@ -273,6 +284,19 @@ func TestNothingIsLeftOfAClosedDoorbell(t *testing.T) {
 	pagetest.Settle()
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 	require.Zero(t, liveFuncs)
+}
+
+func TestAClosedDoorbellIsDeaf(t *testing.T) {
+	uncaught := pagetest.Listen()
+	defer uncaught.Stop()
+	bell, err := New(t.Name(), acme)
+	require.NoError(t, err)
+	js.Global().Call("setTimeout", bell.onTurn)
+	js.Global().Call("setTimeout", bell.onMessage)
+	bell.Close()
+	pagetest.Settle()
+	const call = "on console.error: call to released function"
+	require.Equal(t, []string{call, call}, uncaught.All())
 }
 
 func BenchmarkRing(b *testing.B) {

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stdsync/outbox/idbstore"
-	"github.com/stdsync/outbox/internal/pagetest"
 	"github.com/stdsync/outbox/outbox"
 	"github.com/stdsync/outbox/outbox/outboxtest"
+	"github.com/stdsync/outbox/outbox/outboxtest/pagetest"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m) }

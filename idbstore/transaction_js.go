@@ -11,8 +11,6 @@ import (
 type transaction struct {
 	js.Value
 	stores map[string]js.Value
-	ended  chan error
-	funcs  []js.Func
 }
 
 // begin starts a transaction over all stores.

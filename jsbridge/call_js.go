@@ -45,10 +45,15 @@ func recovered(doing string, tell func(error)) {
 
 // describe returns a panic's value as text. A JavaScript exception need not be
 // an Error, and asking one that is not for its message panics again.
-func describe(p any) string {
+func describe(p any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "a value without a text was thrown"
+		}
+	}()
 	switch p := p.(type) {
 	case js.Error:
-		return js.Global().Call("String", p.Value).String()
+		return js.Global().Get("String").Invoke(p.Value).String()
 	case error:
 		return p.Error()
 	case string:

@@ -2,7 +2,8 @@ package locks
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"strconv"
 	"syscall/js"
 
 	"github.com/stdsync/outbox/outbox"
@@ -11,7 +12,12 @@ import (
 // ErrStolen is the cause of the context of a term whose lock was stolen, and
 // what Lead and Steal return when that happened before the term had begun. It is
 // a context.Canceled to errors.Is.
-var ErrStolen = fmt.Errorf("the lock was stolen: %w", context.Canceled)
+var ErrStolen error = stolen{}
+
+type stolen struct{}
+
+func (stolen) Error() string { return "the lock was stolen" }
+func (stolen) Unwrap() error { return context.Canceled }
 
 // Leadership is an outbox.Leadership on one Web Lock. It holds nothing between
 // terms, and its methods may be called side by side: each call asks anew.
@@ -85,7 +91,7 @@ func (l *Leadership) ask(steal bool) (r *request, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r.release()
-			r, err = nil, fmt.Errorf("request the lock %q: %s", l.name, describe(cause))
+			r, err = nil, refusal(l.name, describe(cause))
 		}
 	}()
 	options := js.Global().Get("Object").New()
@@ -174,22 +180,30 @@ func (r *request) refused() error {
 	default:
 	}
 	if r.reason.IsUndefined() {
-		return fmt.Errorf("request the lock %q: it was not granted", r.name)
+		return refusal(r.name, "it was not granted")
 	}
-	return fmt.Errorf("request the lock %q: %s", r.name, describe(js.Error{Value: r.reason}))
+	return refusal(r.name, describe(js.Error{Value: r.reason}))
+}
+
+func refusal(name, why string) error {
+	return errors.New("request the lock " + strconv.Quote(name) + ": " + why)
 }
 
 // describe returns the text of a recovered panic. A thrown value may be
 // anything, and turning it into a text may throw once more.
 func describe(cause any) (text string) {
-	thrown, ok := cause.(js.Error)
-	if !ok {
-		return fmt.Sprint(cause)
-	}
 	defer func() {
 		if recover() != nil {
 			text = "a value without a text was thrown"
 		}
 	}()
-	return js.Global().Get("String").Invoke(thrown.Value).String()
+	switch cause := cause.(type) {
+	case js.Error:
+		return js.Global().Get("String").Invoke(cause.Value).String()
+	case error:
+		return cause.Error()
+	case string:
+		return cause
+	}
+	return "the browser cannot"
 }

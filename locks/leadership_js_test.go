@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stdsync/outbox/internal/pagetest"
 	"github.com/stdsync/outbox/outbox"
 	"github.com/stdsync/outbox/outbox/outboxtest"
+	"github.com/stdsync/outbox/outbox/outboxtest/pagetest"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m) }
@@ -109,6 +109,26 @@ func TestNothingIsLeftOfACall(t *testing.T) {
 			require.LessOrEqual(t, runtime.NumGoroutine(), before)
 		})
 	}
+}
+
+// TestWhatTheBrowserKeepsIsReleased keeps what was handed to the browser, and
+// calls it when Lead has returned.
+func TestWhatTheBrowserKeepsIsReleased(t *testing.T) {
+	host := evaluate(`{
+		kept: [],
+		request(name, options, granted) {
+			const asked = navigator.locks.request(name, options, granted)
+			asked.then = (settled, failed) => { this.kept.push(granted, settled, failed); return Promise.prototype.then.call(asked, settled, failed) }
+			return asked
+		},
+	}`)
+	require.NoError(t, New(host, t.Name()).Lead(t.Context(), leads))
+	uncaught := pagetest.Listen()
+	defer uncaught.Stop()
+	host.Get("kept").Call("forEach", js.Global().Get("setTimeout"), js.Global())
+	pagetest.Settle()
+	const call = "on console.error: call to released function"
+	require.Equal(t, []string{call, call, call}, uncaught.All())
 }
 
 // TestTheWaitIsCutAtAnyMoment ends the context of Lead and Steal, with others

@@ -25,14 +25,17 @@ func (l *Lock) Lead(ctx context.Context, term func(context.Context) error) error
 	if err := l.wait(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	held, cancel := context.WithCancel(ctx)
 	defer cancel()
 	me := &holder{steal: cancel}
 	l.mu.Lock()
 	l.holder = me
 	l.mu.Unlock()
 	defer l.release(me)
-	return term(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return term(held)
 }
 
 // wait returns when the lock is this caller's to take.

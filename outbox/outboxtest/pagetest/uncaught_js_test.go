@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stdsync/outbox/internal/pagetest"
+	"github.com/stdsync/outbox/outbox/outboxtest/pagetest"
 )
 
 // run has the page run a piece of JavaScript.
