@@ -28,13 +28,17 @@ func (f *flights) start() (int, <-chan js.Value) {
 	return f.nextID, answer
 }
 
-// land hands an answer to the flight that waits for it, if one still does.
-func (f *flights) land(id int, answer js.Value) {
+// land hands answers, [id, answer][], to the flights that still wait for them.
+func (f *flights) land(answers js.Value) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if waits, ok := f.open[id]; ok {
-		delete(f.open, id)
-		waits <- answer
+	for i := range answers.Length() {
+		pair := answers.Index(i)
+		id := pair.Index(0).Int()
+		if waits, ok := f.open[id]; ok {
+			delete(f.open, id)
+			waits <- pair.Index(1)
+		}
 	}
 }
 

@@ -63,8 +63,9 @@ type std struct {
 }
 
 // newStd makes a Std Sync of { name, persistent, database?, version,
-// concurrency, connectivity? } and starts it. hooks are { event, news, stored,
-// replayed, restore, fly, fetch, newer, abort, status }.
+// concurrency, connectivity?, listening } and starts it. hooks are { event,
+// news, stored, replayed, restore, fly, fetch, newer, abort, status }; Events are
+// told only if somebody listens.
 func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Ports, error)) (*std, error) {
 	s := &std{name: config.Get("name").String(), hooks: hooks, abort: hooks.Get("abort"), ended: make(chan struct{})}
 	ports, err := open(Platform{
@@ -80,14 +81,16 @@ func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Po
 		ports.Connectivity = connectivity{c}
 	}
 	s.ports = ports
-	s.outbox, err = outbox.New(outbox.Config{
+	cfg := outbox.Config{
 		Sync: s.name, Version: config.Get("version").Int(), Concurrency: config.Get("concurrency").Int(),
 		Store: ports.Store, Doorbell: ports.Doorbell, Leadership: ports.Leadership("std-sync/" + s.name + "/outbox/v1"),
 		Connectivity: ports.Connectivity, NewID: newID,
-		OnEvent: s.event,
-		OnNews:  func(n outbox.News) { hooks.Call("news", newsObject(n)) },
-	})
-	if err != nil {
+		OnNews: func(n outbox.News) { hooks.Call("news", newsObject(n)) },
+	}
+	if config.Get("listening").Bool() {
+		cfg.OnEvent = s.event
+	}
+	if s.outbox, err = outbox.New(cfg); err != nil {
 		ports.Close()
 		return nil, err
 	}
@@ -140,7 +143,7 @@ func (s *std) object() js.Value {
 			})
 		},
 		"openGate": func([]js.Value) any { s.outbox.OpenGate(); return nil },
-		"land":     func(args []js.Value) any { s.flights.land(args[0].Int(), args[1]); return nil },
+		"land":     func(args []js.Value) any { s.flights.land(args[0]); return nil },
 		"discard": func(args []js.Value) any {
 			return later(args[0], func() (any, error) { return nil, s.outbox.Discard(s.ctx, args[1].String()) })
 		},

@@ -17,8 +17,8 @@ type drainer struct {
 	concurrency int
 	poll        time.Duration
 	chance      func() float64
-	// tell passes on what a turn changed.
-	tell func(Ring, []Event)
+	// tell passes on what a turn did.
+	tell func(turn)
 
 	inbox inbox
 	// why is Status.WaitingFor, as of the last round, and said tells of a new one.
@@ -102,7 +102,7 @@ func (d *drainer) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell(Ring{All: true}, nil)
+	d.tell(turn{ring: Ring{All: true}})
 	t := &term{drainer: d, epoch: epoch, schedule: newSchedule(heads), air: make(chan flight, d.concurrency)}
 	defer d.say("")
 	return t.run(ctx)
@@ -192,7 +192,7 @@ func (t *term) round(ctx context.Context) error {
 	t.settled()
 	t.paused = turn.paused
 	t.place(turn, queues)
-	t.tell(turn.ring, turn.events)
+	t.tell(turn)
 	for _, request := range turn.claimed {
 		t.fly(ctx, request)
 	}
@@ -245,9 +245,9 @@ func (t *term) place(turn turn, queues []string) {
 // fly runs one Request beside the loop.
 func (t *term) fly(ctx context.Context, request Request) {
 	t.flying++
-	t.tell(Ring{}, []Event{{
+	t.tell(turn{events: []Event{{
 		Type: EventFlown, EntryIDs: ids(request.Entries), Queue: request.Queue, Name: request.Name, Attempt: request.Attempt,
-	}})
+	}}})
 	go func() {
 		result, err := t.handlers.lookup(request.Name).Fly(ctx, request)
 		if ctx.Err() != nil {

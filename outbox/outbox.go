@@ -45,6 +45,7 @@ type Outbox struct {
 	records  *records
 	handlers *handlers
 	waiters  *waiters
+	observer *observer
 	drainer  *drainer
 	status   *statusBoard
 	leading  atomic.Bool
@@ -78,11 +79,12 @@ func New(cfg Config) (*Outbox, error) {
 	}
 	o := &Outbox{cfg: cfg, handlers: &handlers{}, opened: make(chan struct{}), gate: make(chan struct{})}
 	o.records = &records{store: cfg.Store, sync: cfg.Sync, newID: cfg.NewID, now: cfg.Now}
-	o.waiters = newWaiters(o.records, o.news, o.storageFailed)
+	o.waiters = newWaiters()
+	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, wake: make(chan struct{}, 1)}
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
 		concurrency: cfg.Concurrency, poll: cfg.Poll, chance: rand.Float64,
-		tell:  o.changed,
+		tell:  o.drained,
 		said:  func() { o.status.stale() },
 		inbox: inbox{wake: make(chan struct{}, 1)},
 	}
@@ -97,7 +99,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	meta, err := o.records.open(ctx, o.cfg.Version)
-	o.waiters.clock, o.openErr = meta.Clock, err
+	o.observer.clock, o.openErr = meta.Clock, err
 	close(o.opened)
 	if o.openErr != nil {
 		return o.openErr
@@ -106,12 +108,15 @@ func (o *Outbox) Run(ctx context.Context) error {
 	defer o.cfg.Connectivity.Subscribe(o.connectivityChanged)()
 
 	var tasks sync.WaitGroup
-	tasks.Go(func() { o.waiters.run(ctx) })
+	tasks.Go(func() { o.observer.run(ctx) })
 	tasks.Go(func() { o.status.run(ctx) })
 	tasks.Go(func() { o.pollSlowly(ctx) })
 	tasks.Go(func() { o.lead(ctx) })
 	tasks.Wait()
-	o.waiters.abandon(Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent"))
+	disposed := Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent")
+	if left := o.waiters.abandon(disposed); len(left) > 0 {
+		o.news(News{Settled: left})
+	}
 	return ctx.Err()
 }
 
@@ -165,7 +170,7 @@ func (o *Outbox) term(ctx context.Context) error {
 
 func (o *Outbox) pollSlowly(ctx context.Context) {
 	for pause(ctx, o.cfg.Poll) {
-		o.waiters.look(Ring{All: true})
+		o.observer.look(Ring{All: true})
 		o.status.stale()
 	}
 }
@@ -200,12 +205,16 @@ func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
 	} else {
 		stored, errs = o.records.enqueue(ctx, drafts)
 	}
+	var again []Mark
 	for i, d := range drafts {
 		if errs[i] != nil {
 			o.waiters.drop(d.Transaction)
 		} else {
-			o.waiters.stored(d.Transaction)
+			again = append(again, o.waiters.stored(d.Transaction)...)
 		}
+	}
+	if len(again) > 0 {
+		o.observer.look(Ring{Entries: again})
 	}
 	if len(stored) > 0 {
 		o.changedHere(Ring{Entries: marks(stored)}, []Event{{Type: EventEnqueued, EntryIDs: ids(stored), Count: len(stored)}})
@@ -282,7 +291,7 @@ func (o *Outbox) Watch(entries []Entry) {
 		o.waiters.watch(e.Transaction, marks(entries[i:i+1]), false)
 	}
 	if len(entries) > 0 {
-		o.waiters.look(Ring{Entries: marks(entries)})
+		o.observer.look(Ring{Entries: marks(entries)})
 	}
 }
 
@@ -340,8 +349,8 @@ func (o *Outbox) Drain() {
 // View has OnNews tell of all Entries, and of every change to them, until stop
 // is called.
 func (o *Outbox) View() (stop func()) {
-	o.waiters.view(true)
-	return sync.OnceFunc(func() { o.waiters.view(false) })
+	o.observer.view(true)
+	return sync.OnceFunc(func() { o.observer.view(false) })
 }
 
 // Leads reports whether this tab drains.
@@ -349,17 +358,33 @@ func (o *Outbox) Leads() bool { return o.leading.Load() }
 
 // heard acts on another tab's Ring.
 func (o *Outbox) heard(ring Ring) {
-	o.waiters.look(ring)
+	o.observer.look(ring)
 	if o.leading.Load() {
 		o.drainer.look(ring)
 	}
 	o.status.stale()
 }
 
-// changed tells Waiters and other tabs what the Drainer did.
+// drained tells what a turn of this tab's Drainer wrote: it need not be read.
+func (o *Outbox) drained(t turn) {
+	o.observer.know(t.seen)
+	if t.ring.All {
+		o.observer.look(t.ring)
+	}
+	o.others(t.ring, t.events)
+}
+
+// changed tells what was written: here it is looked at.
 func (o *Outbox) changed(ring Ring, events []Event) {
 	if !ring.IsZero() {
-		o.waiters.look(ring)
+		o.observer.look(ring)
+	}
+	o.others(ring, events)
+}
+
+// others tells other tabs, and whoever listens to Events.
+func (o *Outbox) others(ring Ring, events []Event) {
+	if !ring.IsZero() {
 		o.cfg.Doorbell.Ring(ring.Bounded())
 		o.status.stale()
 	}
@@ -368,7 +393,7 @@ func (o *Outbox) changed(ring Ring, events []Event) {
 	}
 }
 
-// changedHere tells Waiters, other tabs and this tab's Drainer what a call did.
+// changedHere is changed, for this tab's Drainer too.
 func (o *Outbox) changedHere(ring Ring, events []Event) {
 	if o.leading.Load() {
 		o.drainer.look(ring)
@@ -381,7 +406,7 @@ func (o *Outbox) connectivityChanged() {
 	if o.cfg.Connectivity.IsOnline() {
 		what = EventOnline
 		o.drainer.rush()
-		o.waiters.look(Ring{All: true})
+		o.observer.look(Ring{All: true})
 	}
 	o.drainer.look(Ring{})
 	o.status.stale()

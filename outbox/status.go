@@ -30,8 +30,9 @@ type statusBoard struct {
 	wake      chan struct{}
 }
 
-// statusEvery is the least time between two looks.
-const statusEvery = 50 * time.Millisecond
+// statusAfter is how long a change is left to be followed by others before the
+// Status is looked at: whoever waits for the change itself goes first.
+const statusAfter = 20 * time.Millisecond
 
 func newStatusBoard(o *Outbox) *statusBoard {
 	return &statusBoard{outbox: o, listeners: map[int]func(Status){}, wake: make(chan struct{}, 1)}
@@ -80,17 +81,17 @@ func (b *statusBoard) stale() {
 }
 
 func (b *statusBoard) run(ctx context.Context) {
-	b.stale()
+	b.refresh(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.wake:
 		}
-		b.refresh(ctx)
-		if !pause(ctx, statusEvery) {
+		if !pause(ctx, statusAfter) {
 			return
 		}
+		b.refresh(ctx)
 	}
 }
 

@@ -26,6 +26,8 @@ type turn struct {
 	empty  []string
 	gated  map[string]string
 	paused bool
+	// seen is what the turn knows of the store, having written it.
+	seen   sight
 	ring   Ring
 	events []Event
 }
@@ -60,32 +62,65 @@ func (r *records) claim(tx Tx, meta *Meta, queues []string, t *turn) error {
 	if len(queues) == 0 {
 		return nil
 	}
-	selections := make([]Selection, 0, 2*len(queues))
-	for _, q := range queues {
-		pending := Selection{Sync: r.sync, Queue: q, Status: Pending}
-		if KeyOf(q) == "" {
-			pending.Limit = 2 // the next call, and whether another follows
-		}
-		selections = append(selections, pending, Selection{Sync: r.sync, Queue: q, Status: InRequest, Limit: 1})
-	}
-	found, err := tx.Select(selections...)
+	pending, err := r.idle(tx, queues)
 	if err != nil {
 		return err
 	}
-	gates, err := gatesOf(tx, found)
+	gates, err := gatesOf(tx, pending)
 	if err != nil {
 		return err
 	}
 	for i, q := range queues {
-		pending, flying := found[2*i], found[2*i+1]
-		if len(flying) > 0 {
-			pending = nil
-		}
-		if err := r.claimGroup(tx, meta, q, pending, gates, t); err != nil {
+		if err := r.claimGroup(tx, meta, q, pending[i], gates, t); err != nil {
 			return err
 		}
 	}
 	return latest(tx, t.claimed)
+}
+
+// idle returns the pending Entries of each Queue, or none for one that has a
+// Request in the air. Of an action's Queue, which may be long and is flown call
+// by call, it returns the next two.
+func (r *records) idle(tx Tx, queues []string) ([][]Entry, error) {
+	var selections []Selection
+	for _, q := range queues {
+		if KeyOf(q) != "" {
+			selections = append(selections, Selection{Sync: r.sync, Queue: q})
+			continue
+		}
+		selections = append(selections,
+			Selection{Sync: r.sync, Queue: q, Status: InRequest, Limit: 1},
+			Selection{Sync: r.sync, Queue: q, Status: Pending, Limit: 2})
+	}
+	found, err := tx.Select(selections...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]Entry, len(queues))
+	for i, q := range queues {
+		entries := found[0]
+		if KeyOf(q) == "" {
+			entries = append(entries, found[1]...)
+			found = found[1:]
+		}
+		found = found[1:]
+		out[i] = pendingOf(entries)
+	}
+	return out, nil
+}
+
+// pendingOf returns the pending ones of a Queue's Entries, or none if one is in a
+// Request.
+func pendingOf(entries []Entry) (pending []Entry) {
+	for _, e := range entries {
+		switch e.Status {
+		case InRequest:
+			return nil
+		case Pending:
+			pending = append(pending, e)
+		}
+	}
+	return pending
 }
 
 // claimGroup claims one Queue's next group, deleting groups that fold to
@@ -123,7 +158,7 @@ func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, g
 			delete(gates, e.ID)
 		}
 		meta.Counts.move(len(entries), Pending, "")
-		t.leave(EventFoldedAway, entries)
+		t.leave(EventFoldedAway, entries, nil)
 		pending = pending[len(entries):]
 	}
 	t.empty = append(t.empty, queue)
@@ -293,7 +328,7 @@ func (q Request) optimistic(now Value) Value {
 // deliver deletes the group and stores what the Backend confirmed.
 func (s *settling) deliver(f flight, rows []Row) error {
 	s.meta.Counts.move(len(f.Entries), InRequest, "")
-	s.turn.leave(EventDelivered, f.Entries)
+	s.turn.leave(EventDelivered, f.Entries, nil)
 	if err := s.tx.DeleteEntries(ids(f.Entries)...); err != nil {
 		return err
 	}
@@ -304,6 +339,7 @@ func (s *settling) deliver(f flight, rows []Row) error {
 	for i := range rows {
 		rows[i].Confirmed = s.meta.Clock
 		s.turn.ring.Rows = append(s.turn.ring.Rows, rows[i].RowKey)
+		s.turn.seen.row(rows[i])
 	}
 	return s.tx.PutRows(rows...)
 }
@@ -339,11 +375,24 @@ func (s *settling) fail(f flight) error {
 	return s.failDependents(entries)
 }
 
-// leave notes that Entries left the Store.
-func (t *turn) leave(what EventType, entries []Entry) { t.change(what, entries, nil) }
+// leave notes that Entries of one Queue left the Store, and why, if it was not by
+// delivery.
+func (t *turn) leave(what EventType, entries []Entry, why error) {
+	for _, e := range entries {
+		t.seen.left(e.ID, why)
+	}
+	t.note(what, entries, nil)
+}
 
 // change notes that Entries of one Queue changed.
 func (t *turn) change(what EventType, entries []Entry, err error) {
+	for _, e := range entries {
+		t.seen.entry(e)
+	}
+	t.note(what, entries, err)
+}
+
+func (t *turn) note(what EventType, entries []Entry, err error) {
 	first := entries[0]
 	if marks := marks(entries); what == EventClaimed {
 		t.ring.Claimed = append(t.ring.Claimed, marks...)

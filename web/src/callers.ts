@@ -2,6 +2,7 @@ import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
 import { OutboxError } from './errors.js'
 import type { Guard } from './host.js'
 import { keyText, storable, type Row } from './rows.js'
+import { nextTask } from './task.js'
 import type { Request, StdCollectionConfig, Verdict } from './types.js'
 
 /** A Handler of this tab. */
@@ -14,6 +15,7 @@ interface Caller {
 export class Callers {
   readonly #callers = new Map<string, Caller>()
   readonly #open = new Map<number, AbortController>()
+  #landed: [id: number, answer: object][] = []
   /** What callbacks of this tab threw, by Entry, for the error a user meets. */
   readonly #causes = new Map<string, unknown>()
 
@@ -91,13 +93,21 @@ export class Callers {
     run(controller.signal)
       .catch((error: unknown): Answer => refusal(error, classify))
       .then((answer) => {
-        if (this.#open.delete(id)) this.go().call('land', id, answer)
+        if (this.#open.delete(id)) this.#land(id, answer)
       })
-      .catch(reportUnlessCrashed)
   }
-}
 
-/** A crash has been told to everybody who waits. */
-function reportUnlessCrashed(error: unknown): void {
-  if (!(error instanceof OutboxError && error.code === 'crashed')) reportError(error)
+  /** Answers that arrive in one task are handed to Go together. */
+  #land(id: number, answer: object): void {
+    this.#landed.push([id, answer])
+    if (this.#landed.length > 1) return
+    nextTask(() => {
+      try {
+        this.go().call('land', this.#landed.splice(0))
+      } catch (error) {
+        // A crash has been told to everybody who waits.
+        if (!(error instanceof OutboxError && error.code === 'crashed')) reportError(error)
+      }
+    })
+  }
 }

@@ -53,6 +53,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       version: config.version ?? 0,
       concurrency: config.concurrency ?? 0,
       connectivity: config.platform?.connectivity,
+      listening: config.onEvent !== undefined,
     },
     guarded({
       event: (event: OutboxEvent) => tell(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),

@@ -1,0 +1,268 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// observer looks at the store when something may have changed, and tells what
+// has become known: to the Waiters, and as News.
+type observer struct {
+	records *records
+	waiters *waiters
+	// tell receives what has become known; it must not call back into observer.
+	tell func(News)
+	// failed tells of a look that the Store refused.
+	failed func(error)
+
+	mu    sync.Mutex
+	dirty dirty
+	// seen is known already, and not told yet.
+	seen    sight
+	viewers int
+	// clock is Meta.Clock as of the last look.
+	clock int64
+	wake  chan struct{}
+}
+
+// dirty is what the next look reads.
+type dirty struct {
+	entries map[string]struct{}
+	rows    map[RowKey]struct{}
+	all     bool
+}
+
+func put[K comparable](set *map[K]struct{}, k K) {
+	if *set == nil {
+		*set = map[K]struct{}{}
+	}
+	(*set)[k] = struct{}{}
+}
+
+func (o *observer) ring() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// view starts or stops telling of Entries nobody waits for.
+func (o *observer) view(on bool) {
+	o.mu.Lock()
+	if on {
+		o.viewers++
+		o.dirty.all = true
+	} else {
+		o.viewers--
+	}
+	o.mu.Unlock()
+	o.ring()
+}
+
+// look asks for a look at what a Ring names.
+func (o *observer) look(ring Ring) {
+	o.mu.Lock()
+	o.dirty.all = o.dirty.all || ring.All
+	for _, m := range ring.Entries {
+		if _, waits := o.waiters.waitsFor(m.ID); waits || o.viewers > 0 {
+			put(&o.dirty.entries, m.ID)
+		}
+	}
+	if o.viewers > 0 {
+		for _, m := range ring.Claimed {
+			put(&o.dirty.entries, m.ID)
+		}
+	}
+	for _, key := range ring.Rows {
+		put(&o.dirty.rows, key)
+	}
+	o.mu.Unlock()
+	o.ring()
+}
+
+// know takes over what this tab's Drainer has written.
+func (o *observer) know(s sight) {
+	o.mu.Lock()
+	o.seen.add(s)
+	o.mu.Unlock()
+	o.ring()
+}
+
+// run tells what becomes known until ctx ends. What takes long to be told is
+// told less often, so that it is never more than a fifth of the tab's time.
+func (o *observer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.wake:
+		}
+		start := time.Now()
+		if err := o.check(ctx); err != nil && ctx.Err() == nil {
+			o.failed(err)
+		}
+		if took := time.Since(start); took > time.Millisecond && !pause(ctx, min(4*took, time.Second/4)) {
+			return
+		}
+	}
+}
+
+// check looks at what is dirty, in one transaction, and tells all that is known.
+func (o *observer) check(ctx context.Context) error {
+	l, seen := o.take()
+	if l.any() {
+		var read sight
+		if err := o.records.store.View(ctx, func(tx Tx) error { return o.read(tx, l, &read) }); err != nil {
+			o.know(seen)
+			o.look(Ring{Rows: l.rows, All: true})
+			return wrapStorage("look at the outbox", err)
+		}
+		seen.add(read)
+	}
+	if news := o.news(l, &seen); !news.isZero() {
+		o.tell(news)
+	}
+	return nil
+}
+
+// look is what one look reads.
+type look struct {
+	entries []string
+	rows    []RowKey
+	// all: everything is to be looked at; list: by reading all Entries.
+	all, list bool
+}
+
+func (l look) any() bool { return l.all || len(l.entries)+len(l.rows) > 0 }
+
+// take returns what to look at and what is known, and forgets both.
+func (o *observer) take() (l look, seen sight) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.dirty
+	o.dirty = dirty{}
+	seen, o.seen = o.seen, sight{}
+	l = look{all: d.all, list: d.all && o.viewers > 0}
+	if d.all {
+		for _, id := range o.waiters.all() {
+			put(&d.entries, id)
+		}
+	}
+	for id := range d.entries {
+		l.entries = append(l.entries, id)
+	}
+	for key := range d.rows {
+		l.rows = append(l.rows, key)
+	}
+	return l, seen
+}
+
+// read does one look.
+func (o *observer) read(tx Tx, l look, s *sight) error {
+	*s = sight{all: l.list}
+	meta, err := tx.Meta(o.records.sync)
+	if err != nil {
+		return err
+	}
+	s.clock = meta.Clock
+	entries, err := found(tx, meta.Sync, l)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s.entry(e)
+	}
+	gone := missing(l.entries, s.entries)
+	reasons, err := reasons(tx, gone)
+	if err != nil {
+		return err
+	}
+	for _, id := range gone {
+		s.left(id, whyGone(id, reasons[id], meta.Generation == o.records.generation))
+	}
+	keys := o.touched(meta.Sync, l.rows, gone)
+	values, err := rowValues(tx, keys)
+	for _, key := range keys {
+		s.row(Row{RowKey: key, Value: values[key]})
+	}
+	return err
+}
+
+func found(tx Tx, sync string, l look) ([]Entry, error) {
+	if !l.list {
+		return tx.Entries(l.entries...)
+	}
+	all, err := tx.Select(Selection{Sync: sync})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+func missing(wanted []string, have map[string]Entry) (gone []string) {
+	for _, id := range wanted {
+		if _, ok := have[id]; !ok {
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// reasons returns how Entries left the store that were not delivered.
+func reasons(tx Tx, gone []string) (map[string]Code, error) {
+	outcomes, err := tx.Outcomes(gone...)
+	byID := make(map[string]Code, len(outcomes))
+	for _, o := range outcomes {
+		byID[o.ID] = o.Reason
+	}
+	return byID, err
+}
+
+// whyGone returns why an Entry is gone, or nil if it was delivered.
+func whyGone(id string, reason Code, sameGeneration bool) error {
+	switch {
+	case !sameGeneration:
+		return &Error{Code: CodeReset, EntryID: id, Message: "the write was dropped by a reset before it was sent"}
+	case reason != "":
+		return &Error{Code: reason, EntryID: id, Message: "the write was " + string(reason) + " before it was sent"}
+	}
+	return nil
+}
+
+// touched returns the rows to read: those named, and those of Entries that are
+// gone, which a delivery may have changed.
+func (o *observer) touched(sync string, named []RowKey, gone []string) []RowKey {
+	keys := named
+	seen := make(map[RowKey]bool, len(named))
+	for _, key := range named {
+		seen[key] = true
+	}
+	for _, id := range gone {
+		queue, _ := o.waiters.waitsFor(id)
+		collection, key, ok := entityOf(queue)
+		row := RowKey{Sync: sync, Collection: collection, Key: key}
+		if ok && !seen[row] {
+			seen[row] = true
+			keys = append(keys, row)
+		}
+	}
+	return keys
+}
+
+// news turns what is known into News.
+func (o *observer) news(l look, s *sight) News {
+	o.mu.Lock()
+	viewed := o.viewers > 0
+	news := News{Rows: s.byKey(), All: s.all && viewed, Stale: l.all && s.clock != o.clock}
+	o.clock = max(o.clock, s.clock)
+	o.mu.Unlock()
+	if viewed {
+		news.Entries = s.inOrder()
+		for id := range s.gone {
+			news.Gone = append(news.Gone, id)
+		}
+	}
+	news.Settled = o.waiters.settle(s)
+	return news
+}
