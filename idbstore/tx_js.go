@@ -77,7 +77,11 @@ func (t *tx) Select(selections ...outbox.Selection) ([][]outbox.Entry, error) {
 	results, err := read("select entries", selections, t.selectOne)
 	out := make([][]outbox.Entry, len(results))
 	for i, r := range results {
-		out[i] = decoded(items(r), t.decodeEntry)
+		for _, e := range decoded(items(r), t.decodeEntry) {
+			if selections[i].Matches(e) {
+				out[i] = append(out[i], e)
+			}
+		}
 		if selections[i].Queue == "" {
 			outbox.SortBySeq(out[i])
 		}

@@ -64,7 +64,7 @@ type std struct {
 
 // newStd makes a Std Sync of { name, persistent, database?, version,
 // concurrency, connectivity?, listening } and starts it. hooks are { event,
-// news, stored, replayed, restore, fly, fetch, newer, abort, status }; Events are
+// news, stored, replayed, replayedAction, restore, fly, fetch, newer, abort, status }; Events are
 // told only if somebody listens.
 func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Ports, error)) (*std, error) {
 	s := &std{name: config.Get("name").String(), hooks: hooks, abort: hooks.Get("abort"), ended: make(chan struct{})}
@@ -130,6 +130,9 @@ func (s *std) object() js.Value {
 		},
 		"replay": func(args []js.Value) any {
 			return later(args[0], func() (any, error) { return nil, s.replay(args[1].String()) })
+		},
+		"replayAction": func(args []js.Value) any {
+			return later(args[0], func() (any, error) { return nil, s.replayAction(args[1].String()) })
 		},
 		"replica": func(args []js.Value) any {
 			return later(args[0], func() (any, error) {
@@ -228,6 +231,17 @@ func (s *std) replay(collection string) error {
 	if len(entries) > 0 {
 		s.event(outbox.Event{Type: outbox.EventReplayed, Sync: s.name, At: time.Now(), Name: outbox.CollectionHandler(collection), Count: len(entries)})
 	}
+	return nil
+}
+
+// replayAction is replay for the calls of an action.
+func (s *std) replayAction(action string) error {
+	entries, err := s.outbox.Unsent(s.ctx, outbox.ActionHandler(action))
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	s.hooks.Call("replayedAction", action, replayed(entries))
+	s.outbox.Watch(entries)
 	return nil
 }
 

@@ -117,10 +117,10 @@ func (t *term) run(ctx context.Context) error {
 		if err := t.heed(ctx, t.inbox.take()); err != nil {
 			return err
 		}
-		next := t.schedule.due(t.records.now(), false)
 		if err := t.round(ctx); err != nil {
 			return err
 		}
+		next := t.schedule.due(t.records.now(), false)
 		t.explain()
 		if t.busy() {
 			continue

@@ -147,6 +147,23 @@ func TestAQueueBacksOffAloneWhenItsBackendIsUnreachable(t *testing.T) {
 	})
 }
 
+func TestABackoffEndsByItself(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Backend.Answer(answers("1", outboxtest.Away))
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		tab.Write("todos", "1", "insert a:1")
+		synctest.Wait()
+		w.Backend.Answer(nil)
+		time.Sleep(400 * time.Millisecond)
+		synctest.Wait()
+		require.Len(t, w.Stored(), 1)
+		time.Sleep(601 * time.Millisecond)
+		synctest.Wait()
+		require.Empty(t, w.Stored())
+	})
+}
+
 func TestComingOnlineEndsEveryBackoff(t *testing.T) {
 	world(t, func(t *testing.T, w *outboxtest.World) {
 		w.Backend.Answer(answers("1", outboxtest.Away))

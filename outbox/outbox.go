@@ -232,22 +232,38 @@ func (o *Outbox) Replay(ctx context.Context, collection string) (rows []Row, ent
 		if rows, err = tx.Replica(o.cfg.Sync, collection); err != nil {
 			return err
 		}
-		found, err := tx.Select(Selection{Sync: o.cfg.Sync, Collection: collection})
-		if err != nil {
-			return err
-		}
-		entries = found[0][:0:0]
-		for _, e := range found[0] {
-			if e.Status != Failed {
-				entries = append(entries, e)
-			}
-		}
-		return nil
+		entries, err = unsent(tx, o.cfg.Sync, CollectionHandler(collection))
+		return err
 	})
 	if err != nil {
 		return nil, nil, wrapStorage("replay "+collection, err)
 	}
 	return rows, entries, nil
+}
+
+// Unsent returns a Handler's Entries that are not failed, in order.
+func (o *Outbox) Unsent(ctx context.Context, handler string) (entries []Entry, err error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	err = o.cfg.Store.View(ctx, func(tx Tx) error {
+		entries, err = unsent(tx, o.cfg.Sync, handler)
+		return err
+	})
+	return entries, wrapStorage("replay "+handler, err)
+}
+
+func unsent(tx Tx, sync, handler string) (entries []Entry, err error) {
+	found, err := tx.Select(Selection{Sync: sync, Handler: handler})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found[0] {
+		if e.Status != Failed {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
 }
 
 // Replica returns a Collection's confirmed rows; one without a Value is gone.

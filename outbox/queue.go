@@ -39,8 +39,12 @@ func ActionQueue(action, queue string) string {
 	return actionPrefix + escape(action) + "/" + queue
 }
 
-// queuesOf returns the part every Queue of a Collection begins with.
-func queuesOf(collection string) string { return collectionPrefix + escape(collection) + "/" }
+// queuesOf returns a range that holds every Queue of a Handler.
+func queuesOf(handler string) (from, to string) {
+	kind, name, _ := strings.Cut(handler, ":")
+	first := kind + ":" + escape(name)
+	return first, first + "/\uffff"
+}
 
 // entityOf is the inverse of QueueOf. It returns false for an action's Queue.
 func entityOf(queue string) (collection string, key Key, ok bool) {
@@ -52,8 +56,8 @@ func entityOf(queue string) (collection string, key Key, ok bool) {
 	return unescape(name), Key(k), ok
 }
 
-// handlerOf returns the name of the Handler that flies a Queue.
-func handlerOf(queue string) string {
+// HandlerOf returns the name of the Handler that flies a Queue.
+func HandlerOf(queue string) string {
 	kind, rest, _ := strings.Cut(queue, ":")
 	name, _, _ := strings.Cut(rest, "/")
 	return kind + ":" + unescape(name)

@@ -113,7 +113,7 @@ func (s *schedule) take(n int, handled func(name string) bool) []string {
 	for len(taken) < n && len(s.ready) > 0 {
 		queue := s.ready[0]
 		s.ready = s.ready[1:]
-		if name := handlerOf(queue); !handled(name) {
+		if name := HandlerOf(queue); !handled(name) {
 			s.wait(queue, isParked, name)
 			continue
 		}

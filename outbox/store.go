@@ -77,8 +77,8 @@ type Selection struct {
 	Sync string
 	// Queue, if set, keeps one Queue.
 	Queue string
-	// Collection, if set, keeps all Queues of a Collection; it excludes Queue.
-	Collection string
+	// Handler, if set, keeps all Queues of a Handler; it excludes Queue.
+	Handler string
 	// Status, if set, keeps that status; it needs Queue.
 	Status EntryStatus
 	// Limit, if set, keeps the oldest so many.
@@ -86,17 +86,20 @@ type Selection struct {
 }
 
 // QueueRange returns the smallest and the largest Queue a Selection may match,
-// as strings that order by code unit; both are empty when any Queue matches.
+// as strings that order by code unit; both are empty when any Queue matches. Not
+// every Queue in between need match: see Matches.
 func (s Selection) QueueRange() (from, to string) {
 	switch {
 	case s.Queue != "":
 		return s.Queue, s.Queue
-	case s.Collection != "":
-		prefix := queuesOf(s.Collection)
-		return prefix, prefix + "\uffff"
+	case s.Handler != "":
+		return queuesOf(s.Handler)
 	}
 	return "", ""
 }
+
+// Matches reports whether an Entry whose Queue is in the range is meant.
+func (s Selection) Matches(e Entry) bool { return s.Handler == "" || e.Name == s.Handler }
 
 // Head is a Queue with something pending.
 type Head struct {

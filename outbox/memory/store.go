@@ -138,7 +138,7 @@ func (t *tx) selectOne(s outbox.Selection) []outbox.Entry {
 	var out []outbox.Entry
 	take := func(ids []string) {
 		for _, id := range ids {
-			if e := t.data.entries[id]; s.Status == "" || e.Status == s.Status {
+			if e := t.data.entries[id]; (s.Status == "" || e.Status == s.Status) && s.Matches(e) {
 				out = append(out, e)
 			}
 			if s.Queue != "" && s.Limit > 0 && len(out) == s.Limit {

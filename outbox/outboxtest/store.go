@@ -81,7 +81,7 @@ func (s *storeTest) add(entries ...outbox.Entry) {
 
 func storeEntry(id, queue string, seq int64, status outbox.EntryStatus) outbox.Entry {
 	return outbox.Entry{
-		ID: id, Sync: Sync, Queue: queue, Name: "collection:todos", Status: status, Seq: seq,
+		ID: id, Sync: Sync, Queue: queue, Name: outbox.HandlerOf(queue), Status: status, Seq: seq,
 		EnqueuedAt: time.UnixMilli(1_700_000_000_000 + seq), Transaction: id, Op: outbox.OpUpdate, Key: outbox.KeyOf(queue),
 	}
 }
@@ -131,7 +131,7 @@ func (s *storeTest) selects() {
 			outbox.Selection{Sync: Sync, Queue: q1},
 			outbox.Selection{Sync: Sync, Queue: q1, Status: outbox.Pending},
 			outbox.Selection{Sync: Sync, Queue: q1, Status: outbox.Pending, Limit: 1},
-			outbox.Selection{Sync: Sync, Collection: "todos"},
+			outbox.Selection{Sync: Sync, Handler: "collection:todos"},
 			outbox.Selection{Sync: Sync, Status: outbox.InRequest},
 			outbox.Selection{Sync: Sync, Queue: "nothing"},
 		)
@@ -150,17 +150,25 @@ func (s *storeTest) alike() {
 	for i, name := range names {
 		s.add(storeEntry(name, outbox.QueueOf(name, "s:b"), int64(i+1), outbox.Pending))
 	}
+	for i, action := range []string{"a", "a-b", "a/b"} {
+		s.add(storeEntry("action "+action, outbox.ActionQueue(action, ""), int64(20+i), outbox.Pending), storeEntry("queued "+action, outbox.ActionQueue(action, "q"), int64(30+i), outbox.Pending))
+	}
 	s.add(storeEntry("number", outbox.QueueOf("a", "n:1"), 10, outbox.Pending), storeEntry("text", outbox.QueueOf("a", "s:1"), 11, outbox.Pending))
 	s.view(func(tx outbox.Tx) error {
 		for _, name := range names[1:] {
-			found, err := tx.Select(outbox.Selection{Sync: Sync, Collection: name})
+			found, err := tx.Select(outbox.Selection{Sync: Sync, Handler: outbox.CollectionHandler(name)})
 			require.NoError(s, err)
 			require.Equal(s, name, entryIDs(found[0]))
 		}
-		found, err := tx.Select(outbox.Selection{Sync: Sync, Collection: "a"}, outbox.Selection{Sync: Sync, Queue: outbox.QueueOf("a", "n:1")})
+		found, err := tx.Select(outbox.Selection{Sync: Sync, Handler: "collection:a"}, outbox.Selection{Sync: Sync, Queue: outbox.QueueOf("a", "n:1")})
 		require.NoError(s, err)
 		require.Equal(s, "a number text", entryIDs(found[0]))
 		require.Equal(s, "number", entryIDs(found[1]))
+		for _, action := range []string{"a", "a-b", "a/b"} {
+			found, err := tx.Select(outbox.Selection{Sync: Sync, Handler: outbox.ActionHandler(action)})
+			require.NoError(s, err)
+			require.Equal(s, "action "+action+" queued "+action, entryIDs(found[0]))
+		}
 		return nil
 	})
 }
@@ -407,7 +415,7 @@ func (s *storeTest) bulk() {
 	}
 	s.add(entries...)
 	s.view(func(tx outbox.Tx) error {
-		found, err := tx.Select(outbox.Selection{Sync: Sync, Collection: "todos"})
+		found, err := tx.Select(outbox.Selection{Sync: Sync, Handler: "collection:todos"})
 		require.NoError(s, err)
 		require.Len(s, found[0], len(entries))
 		require.Equal(s, entries[9_999].ID, found[0][9_999].ID)

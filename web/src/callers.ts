@@ -7,8 +7,10 @@ import type { Request, StdCollectionConfig, Verdict } from './types.js'
 
 /** A Handler of this tab. */
 interface Caller {
-  config: StdCollectionConfig<any, any>
   fly: Fly
+  classify: ((error: unknown) => Verdict) | undefined
+  /** A Collection's. */
+  config?: StdCollectionConfig<any, any>
 }
 
 /** Runs the user's callbacks for Go, and answers with what came of them. */
@@ -24,14 +26,14 @@ export class Callers {
     readonly classify: ((error: unknown) => Verdict) | undefined,
   ) {}
 
-  add(config: StdCollectionConfig<any, any>, fly: Fly): void {
-    this.#callers.set(`collection:${config.name}`, { config, fly })
+  add(name: string, caller: Caller): void {
+    this.#callers.set(name, caller)
   }
 
   /** Flies a Request through the Handler of that name. */
   fly(id: number, name: string, flown: Flown): void {
-    const { config, fly } = this.#named(name)
-    this.#run(id, [config.classify, this.classify], async (signal) => {
+    const { fly, classify } = this.#named(name)
+    this.#run(id, [classify, this.classify], async (signal) => {
       const { id: idempotencyKey, entryIds, attempt, enqueuedAt } = flown
       const request: Request = { idempotencyKey, signal, entryIds, attempt, enqueuedAt }
       try {
@@ -45,7 +47,7 @@ export class Callers {
 
   /** Fetches a page for a Collection's strategy. */
   fetch(id: number, collection: string, cursor: unknown): void {
-    const { config } = this.#named(`collection:${collection}`)
+    const config = this.#collection(collection)
     this.#run(id, [], async (signal) => {
       const page = await config.sync?.config.fetch({ cursor, signal })
       if (!Array.isArray(page?.rows)) {
@@ -62,8 +64,7 @@ export class Callers {
 
   /** Whether an incoming row is to replace a stored one. */
   newer(collection: string, incoming: Row, stored: Row): boolean {
-    const { config } = this.#named(`collection:${collection}`)
-    const version = config.version as (row: Row) => number | string
+    const version = this.#collection(collection).version as (row: Row) => number | string
     return !(version(incoming) < version(stored))
   }
 
@@ -85,6 +86,10 @@ export class Callers {
     const caller = this.#callers.get(name)
     if (!caller) throw new OutboxError('crashed', `there is no ${name} in this tab`)
     return caller
+  }
+
+  #collection(name: string): StdCollectionConfig<any, any> {
+    return this.#named(`collection:${name}`).config as StdCollectionConfig<any, any>
   }
 
   #run(id: number, classify: (((error: unknown) => Verdict) | undefined)[], run: (signal: AbortSignal) => Promise<object>): void {

@@ -47,7 +47,8 @@ export function directHandlers(config: StdCollectionConfig<any, any>, view: View
   }
 }
 
-function requestOf(transaction: Transaction<any>): Request {
+/** The request of a write that is sent at once. */
+export function requestOf(transaction: Transaction<any>): Request {
   return {
     idempotencyKey: transaction.id,
     signal: new AbortController().signal,

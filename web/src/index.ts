@@ -4,6 +4,7 @@
  * once.
  */
 export { loadOutbox } from './load.js'
+export { createOfflineAction } from './actions.js'
 export { browser, memory, syncStrategy } from './platform.js'
 export { OutboxError, OutboxUnreachable, type OutboxErrorCode, type StoredError } from './errors.js'
 export { outboxReplay } from './live.js'

@@ -32,15 +32,20 @@ export function outboxReplay(entryId: string): { outboxReplay: string } {
   return { outboxReplay: entryId }
 }
 
-/** A write as Go reads it. */
+/** A write as Go reads it: of an Entity, or an action's call. */
 export interface Draft {
   id: string
   transaction: string
-  collection: string
-  key: string
-  op: 'insert' | 'update' | 'delete'
+  /** The Entries that have to be delivered first. */
+  after?: string[]
+  collection?: string
+  key?: string
+  op?: 'insert' | 'update' | 'delete'
   base?: Row
   changes?: Row
+  action?: string
+  queue?: string
+  payload?: unknown
 }
 
 /** Returns what a mutation writes, as it is stored. */

@@ -15,6 +15,15 @@ export function covers(row: Row, other: Row): boolean {
   return Object.keys(other).every((name) => Object.hasOwn(row, name))
 }
 
+/** A copy of a value as it is stored. */
+export function storableValue(where: string, value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch (error) {
+    throw new OutboxError('not-storable', `${where} cannot be stored (${(error as Error).message}); keep functions, DOM nodes and the like out of it`, { cause: error })
+  }
+}
+
 /** A copy of a row as it is stored: without virtual properties, and nobody else's. */
 export function storable(where: string, row: object): Row {
   const plain: Row = { ...(row as Row) }

@@ -84,7 +84,7 @@ export class Screen {
     const touched = new Set<View>()
     const below = new Map<string, Row | undefined>()
     for (const entry of entries) {
-      const view = this.#views.get(entry.name.slice('collection:'.length))
+      const view = this.#views.get(collectionOf(entry.name))
       const collection = view?.collection
       if (!view || !collection || this.#byEntry.has(entry.id)) continue
       const place = `${entry.name}/${entry.key}`
@@ -118,28 +118,57 @@ export class Screen {
     }
   }
 
-  /** Has a transaction's writes stored, and settles when they are delivered. */
-  record(transaction: Transaction<any>): Promise<void> {
-    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler: deferred() }
+  /**
+   * Has a transaction's writes stored, and settles when they are delivered. In
+   * order, each waits for the one before it.
+   */
+  record(transaction: Transaction<any>, inOrder = false): Promise<void> {
     const mutations = transaction.mutations as PendingMutation[]
-    const drafts = mutations.map((mutation, n) => {
+    const idOf = (n: number) => (mutations.length === 1 ? transaction.id : `${transaction.id}:${n}`)
+    const drafts = mutations.map((mutation, n): Draft => {
       const view = this.#viewOf(mutation)
-      const id = mutations.length === 1 ? transaction.id : `${transaction.id}:${n}`
-      return draftOf(mutation, id, transaction.id, view.name, keyText(mutation.key))
+      if (!view) throw new OutboxError('invalid', `the collection "${mutation.collection.id}" does not belong to this Std Sync: write to it in a transaction of its own`)
+      const draft = draftOf(mutation, idOf(n), transaction.id, view.name, keyText(mutation.key))
+      return inOrder && n > 0 ? { ...draft, after: [idOf(n - 1)] } : draft
     })
-    drafts.forEach((draft, at) => {
-      this.#remember(live, draft.id)
-      this.#viewOf(mutations[at] as PendingMutation).add(live, at)
-    })
-    this.#enqueue(live, drafts)
-    return (live.handler as Deferred<void>).promise
+    return this.#send(transaction, drafts)
   }
 
-  #viewOf(mutation: PendingMutation): View {
+  /** Has an action's call stored, and settles when it is delivered. */
+  recordCall(transaction: Transaction<any>, call: { action: string; queue?: string; payload: unknown }): Promise<void> {
+    return this.#send(transaction, [{ id: transaction.id, transaction: transaction.id, ...call }])
+  }
+
+  /** Lays a stored call of an action over the rows again, by what it does on screen. */
+  restoreCall({ id, transaction }: Replayed, onMutate: () => void): void {
+    if (this.#byEntry.has(id)) return
+    const live = overlay(this.db, transaction)
+    live.transaction.mutate(onMutate)
+    this.#remember(live, id)
+    this.#addTo(live)
+    live.transaction.setState('persisting')
+  }
+
+  #send(transaction: Transaction<any>, drafts: Draft[]): Promise<void> {
+    const handler = deferred<void>()
+    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler }
+    for (const draft of drafts) this.#remember(live, draft.id)
+    this.#addTo(live)
+    this.#enqueue(live, drafts)
+    return handler.promise
+  }
+
+  /** Counts a transaction's mutations among the unsent of their Collections. */
+  #addTo(live: Live): void {
+    const mutations = live.transaction.mutations as PendingMutation[]
+    mutations.forEach((mutation, at) => this.#viewOf(mutation)?.add(live, at))
+  }
+
+  #viewOf(mutation: PendingMutation): View | undefined {
     for (const view of this.#views.values()) {
       if (view.collection === (mutation.collection as unknown)) return view
     }
-    throw new OutboxError('invalid', `the collection "${mutation.collection.id}" does not belong to this Std Sync: write to it in a transaction of its own`)
+    return undefined
   }
 
   /** All writes of one task are stored together. */
@@ -265,4 +294,9 @@ export class Screen {
     stored.catch(() => undefined)
     return stored
   }
+}
+
+/** The Collection of a Handler's name; an action has none. */
+function collectionOf(name: string): string {
+  return name.startsWith('collection:') ? name.slice('collection:'.length) : ''
 }

@@ -1,4 +1,5 @@
 import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
+import { Actions } from './actions.js'
 import { Callers } from './callers.js'
 import { flyCollection } from './callbacks.js'
 import { directHandlers } from './direct.js'
@@ -41,6 +42,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   const callers = new Callers(() => go, config.classify)
   const screen = new Screen(() => go, db, callers)
   const entity = new Entity(() => go, db, config.name)
+  const actions = new Actions(() => go, db, screen, callers, config.outbox ?? false, (event) => tell({ at: Date.now(), sync: config.name, ...event }))
   const listeners = new Set<(status: OutboxStatus) => void>()
   const status = () => go.call<OutboxStatus>('status')
 
@@ -63,7 +65,11 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       },
       stored: (batch: number, refused: Parameters<Screen['stored']>[1]) => screen.stored(batch, refused),
       replayed: (name: string, rows: Parameters<Screen['hydrate']>[1], entries: Parameters<Screen['restore']>[0]) => screen.hydrate(name, rows, entries),
-      restore: (entries: Parameters<Screen['restore']>[0]) => screen.restore(entries),
+      replayedAction: (name: string, entries: Parameters<Screen['restore']>[0]) => actions.restore(name, entries),
+      restore: (entries: Parameters<Screen['restore']>[0]) => {
+        screen.restore(entries)
+        actions.restoreAll(entries)
+      },
       fly: (...args: Parameters<Callers['fly']>) => callers.fly(...args),
       fetch: (...args: Parameters<Callers['fetch']>) => callers.fetch(...args),
       newer: (...args: Parameters<Callers['newer']>) => callers.newer(...args),
@@ -85,10 +91,13 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   const ready = deferred<void>()
   nextTask(() => {
     booting = false
-    Promise.all(boot.map((collection) => (collection.preload(), screen.hydrated(collection)))).then(() => {
-      if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
-      go.call('openGate')
-    }).then(ready.resolve, ready.reject)
+    Promise.all(boot.map((collection) => (collection.preload(), screen.hydrated(collection))))
+      .then(() => actions.replay())
+      .then(() => {
+        if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
+        go.call('openGate')
+      })
+      .then(ready.resolve, ready.reject)
   })
 
   function options<T extends object, TKey extends string | number>(collection: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey> {
@@ -96,7 +105,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     checkTypes('std.collection()', collection, { name: 'string', getKey: 'function', onInsert: 'function', onUpdate: 'function', onDelete: 'function', sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', gcTime: 'number' })
     const view = new View(collection.name)
     go.call('register', `collection:${collection.name}`)
-    callers.add(collection, flyCollection(collection))
+    callers.add(`collection:${collection.name}`, { fly: flyCollection(collection), classify: collection.classify, config: collection })
     screen.add(view)
     const queued = (config.outbox ?? false) && collection.outbox !== false
     const handlers = queued ? screen.handlers(collection) : directHandlers(collection, view, go)
@@ -152,6 +161,14 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       if (booting) boot.push(collection)
       return collection
     },
+    createOfflineAction: (action) => actions.create(action),
+    inOrder(write) {
+      const transaction = db.createTransaction({ autoCommit: false, mutationFn: ({ transaction }) => screen.record(transaction as never, true) })
+      transaction.mutate(write)
+      transaction.commit().catch(() => undefined)
+      return transaction as Transaction<any>
+    },
+    mutationFn: ({ transaction }) => screen.record(transaction),
     outbox,
     ready: ready.promise,
     dispose() {

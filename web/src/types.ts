@@ -3,7 +3,7 @@ import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
 import type { OutboxError, StoredError } from './errors.js'
 
 /** The part of `@tanstack/db` this package uses. Pass the app's own copy. */
-export type TanStackDb = Pick<typeof import('@tanstack/db'), 'createCollection' | 'createTransaction'>
+export type TanStackDb = Pick<typeof import('@tanstack/db'), 'createCollection' | 'createTransaction' | 'createOptimisticAction'>
 
 export interface LoadOptions {
   /** Where `outbox.wasm` is served; beside this module by default. */
@@ -120,6 +120,23 @@ export interface StdCollectionConfig<T extends object, TKey extends string | num
   gcTime?: number
 }
 
+export interface OfflineActionConfig<In, Out = In> {
+  /** Unique in its Std Sync, and stable: what is stored is found by it. */
+  name: string
+  /** Checks the payload of a call, and of a stored one when it is replayed or sent. */
+  payload?: StandardSchemaV1<In, Out>
+  /** What a call does on screen. Synchronous; its writes are the action's own and never sent as such. */
+  onMutate: (payload: Out) => void
+  /** Sends the call. */
+  mutationFn: (payload: Out, request: Request) => Promise<unknown> | unknown
+  /** Calls of one queue are sent one after another; all calls share one when absent. */
+  queue?: (payload: Out) => string | number
+  classify?: (error: unknown) => Verdict
+}
+
+/** Calls an Offline Action. `delivered` settles when the Backend has the call, or refused it. */
+export type OfflineAction<In> = (payload: In) => Transaction<any> & { readonly delivered: Promise<void> }
+
 /** A row of `std.outbox.entity`. */
 export interface EntryRow {
   id: string
@@ -206,6 +223,15 @@ export interface StdSync {
   collection<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): Collection<T, TKey>
   /** The options of a TanStack Collection, for `createCollection` or a `DbClient`. */
   collectionOptions<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey>
+  /** Makes an operation that is stored as a call, shown at once, and sent when it can be. */
+  createOfflineAction<In, Out = In>(config: OfflineActionConfig<In, Out>): OfflineAction<In>
+  /**
+   * Runs writes as one transaction that is stored as a whole; each is sent only
+   * once those before it are delivered, and fails unsent if one of them fails.
+   */
+  inOrder(write: () => void): Transaction<any>
+  /** For an app's own `createTransaction({ mutationFn: std.mutationFn })`. */
+  readonly mutationFn: (params: { transaction: Transaction<any> }) => Promise<void>
   readonly outbox: StdOutbox
   /** The stored and pending rows of the boot Collections are on screen, and sending may begin. */
   readonly ready: Promise<void>

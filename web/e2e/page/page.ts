@@ -25,7 +25,7 @@ const lab = {
   load: (wasm = 'outbox.wasm') => outbox.loadOutbox({ wasmUrl: new URL(wasm, import.meta.url), db }),
 
   /** Opens a Std Sync with a Collection of the server's todos. */
-  async open({ pull = 0, late = false, wasm, ...config }: { pull?: number; late?: boolean; wasm?: string } & Partial<outbox.StdSyncConfig> = {}) {
+  async open({ pull = 0, late = false, wasm, boot, ...config }: { pull?: number; late?: boolean; wasm?: string; boot?: () => void } & Partial<outbox.StdSyncConfig> = {}) {
     const { createStdSync } = await lab.load(wasm)
     const std = createStdSync({ name: 'e2e', platform: outbox.browser({ connectivity }), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
     const collect = () =>
@@ -39,8 +39,21 @@ const lab = {
       })
     const open = { std, todos: late ? undefined : collect(), collect: () => (open.todos = collect()) }
     Object.assign(lab, { opened: open })
+    boot?.()
     await std.ready
     return open
+  },
+
+  /** Makes an action that sets several todos done. */
+  finishAll() {
+    const { std, todos } = (lab as unknown as Lab).opened
+    return std.createOfflineAction<{ ids: string[] }>({
+      name: 'finish-all',
+      onMutate: ({ ids }) => void todos.update(ids, (drafts) => drafts.forEach((draft) => void (draft.done = true))),
+      mutationFn: async ({ ids }, request) => {
+        for (const id of ids) await api.patch({ id } as Todo, { done: true }, { ...request, idempotencyKey: `${request.idempotencyKey}/${id}` })
+      },
+    })
   },
 
   /** Everything in an IndexedDB database, by object store. */
