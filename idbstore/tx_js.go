@@ -235,6 +235,22 @@ func (t *tx) State(key outbox.StateKey) (outbox.State, error) {
 	return state, err
 }
 
+func (t *tx) Clear(sync string) error {
+	all := keyRange([]any{sync}, []any{sync, last})
+	for store, index := range map[string]string{"entries": "queue", "outcomes": "at"} {
+		results, err := read("list what is to be deleted", []js.Value{all}, func(keys js.Value) js.Value {
+			return t.store(store).Call("index", index).Call("getAllKeys", keys)
+		})
+		if err != nil {
+			return err
+		}
+		if err := write("delete everything", items(results[0]), func(id js.Value) { t.store(store).Call("delete", id) }); err != nil {
+			return err
+		}
+	}
+	return write("delete everything", []string{"replica", "state"}, func(store string) { t.store(store).Call("delete", all) })
+}
+
 func (t *tx) PutState(s outbox.State) error {
 	return write("write a cursor", []outbox.State{s}, func(s outbox.State) { t.store("state").Call("put", encodeState(s)) })
 }

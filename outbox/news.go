@@ -24,12 +24,14 @@ type News struct {
 	Gone    []string
 	// All: Entries is all there is, and what is not in it is gone.
 	All bool
+	// Reset: everything was deleted, and everything on screen has to go.
+	Reset bool
 	// Stale: rows changed that no Ring named; the Sync Replica must be read anew.
 	Stale bool
 }
 
 func (n News) isZero() bool {
-	return len(n.Rows) == 0 && len(n.Settled) == 0 && len(n.Entries) == 0 && len(n.Gone) == 0 && !n.All && !n.Stale
+	return len(n.Rows) == 0 && len(n.Settled) == 0 && len(n.Entries) == 0 && len(n.Gone) == 0 && !n.All && !n.Stale && !n.Reset
 }
 
 // sight is what is known of the Store at one moment, because a look read it or a
@@ -43,6 +45,8 @@ type sight struct {
 	all bool
 	// clock is Meta.Clock, or 0 if it was not read.
 	clock int64
+	// other is the Meta of a session that is not this tab's.
+	other *Meta
 }
 
 func (s *sight) entry(e Entry) {

@@ -13,8 +13,10 @@ type observer struct {
 	waiters *waiters
 	// tell receives what has become known; it must not call back into observer.
 	tell func(News)
-	// failed tells of a look that the Store refused.
-	failed func(error)
+	// failed tells of a look that the Store refused, and changed of a session that
+	// is not this tab's any more.
+	failed  func(error)
+	changed func(Meta)
 
 	mu    sync.Mutex
 	dirty dirty
@@ -81,6 +83,13 @@ func (o *observer) look(ring Ring) {
 	o.ring()
 }
 
+// forget drops what is known and not told yet.
+func (o *observer) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen = sight{}
+}
+
 // know takes over what this tab's Drainer has written.
 func (o *observer) know(s sight) {
 	o.mu.Lock()
@@ -117,6 +126,10 @@ func (o *observer) check(ctx context.Context) error {
 			o.know(seen)
 			o.look(Ring{Rows: l.rows, All: true})
 			return wrapStorage("look at the outbox", err)
+		}
+		if read.other != nil {
+			o.changed(*read.other)
+			return nil
 		}
 		seen.add(read)
 	}
@@ -165,6 +178,10 @@ func (o *observer) read(tx Tx, l look, s *sight) error {
 	if err != nil {
 		return err
 	}
+	if meta.Generation != o.records.session.current() {
+		s.other = &meta
+		return nil
+	}
 	s.clock = meta.Clock
 	entries, err := found(tx, meta.Sync, l)
 	if err != nil {
@@ -179,7 +196,7 @@ func (o *observer) read(tx Tx, l look, s *sight) error {
 		return err
 	}
 	for _, id := range gone {
-		s.left(id, whyGone(id, reasons[id], meta.Generation == o.records.generation))
+		s.left(id, whyGone(id, reasons[id]))
 	}
 	keys := o.touched(meta.Sync, l.rows, gone)
 	values, err := rowValues(tx, keys)
@@ -220,14 +237,11 @@ func reasons(tx Tx, gone []string) (map[string]Code, error) {
 }
 
 // whyGone returns why an Entry is gone, or nil if it was delivered.
-func whyGone(id string, reason Code, sameGeneration bool) error {
-	switch {
-	case !sameGeneration:
-		return &Error{Code: CodeReset, EntryID: id, Message: "the write was dropped by a reset before it was sent"}
-	case reason != "":
-		return &Error{Code: reason, EntryID: id, Message: "the write was " + string(reason) + " before it was sent"}
+func whyGone(id string, reason Code) error {
+	if reason == "" {
+		return nil
 	}
-	return nil
+	return &Error{Code: reason, EntryID: id, Message: "the write was " + string(reason) + " before it was sent"}
 }
 
 // touched returns the rows to read: those named, and those of Entries that are

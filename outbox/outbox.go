@@ -15,8 +15,11 @@ import (
 type Config struct {
 	// Sync is the Std Sync's name.
 	Sync string
-	// Version is the app's own version of what it stores.
+	// Version is the app's own version of what it stores; 0 takes any.
 	Version int
+	// Migrate, if set, keeps Entries of a store of another version: it returns the
+	// Entry as it is to be, or false to drop it. It must not wait.
+	Migrate func(e Entry, from int) (Entry, bool)
 
 	Store        Store
 	Doorbell     Doorbell
@@ -49,6 +52,11 @@ type Outbox struct {
 	drainer  *drainer
 	status   *statusBoard
 	leading  atomic.Bool
+	// term ends this tab's time as Drainer, while it has one.
+	term atomic.Pointer[context.CancelFunc]
+	// ended is why this tab's part has ended for good, and stop ends it.
+	ended atomic.Pointer[Error]
+	stop  context.CancelFunc
 
 	telling sync.Mutex
 	opened  chan struct{}
@@ -80,7 +88,7 @@ func New(cfg Config) (*Outbox, error) {
 	o := &Outbox{cfg: cfg, handlers: &handlers{}, opened: make(chan struct{}), gate: make(chan struct{})}
 	o.records = &records{store: cfg.Store, sync: cfg.Sync, newID: cfg.NewID, now: cfg.Now}
 	o.waiters = newWaiters()
-	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, wake: make(chan struct{}, 1)}
+	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, changed: o.changedSession, wake: make(chan struct{}, 1)}
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
 		concurrency: cfg.Concurrency, poll: cfg.Poll, chance: rand.Float64,
@@ -98,11 +106,15 @@ func New(cfg Config) (*Outbox, error) {
 func (o *Outbox) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	meta, err := o.records.open(ctx, o.cfg.Version)
+	o.stop = stop
+	meta, gate, err := o.records.open(ctx, o.cfg.Version, o.cfg.Migrate)
 	o.observer.clock, o.openErr = meta.Clock, err
 	close(o.opened)
 	if o.openErr != nil {
 		return o.openErr
+	}
+	if gate.passed {
+		o.changed(Ring{All: true}, []Event{{Type: EventVersionDropped, Count: gate.dropped}})
 	}
 	defer o.cfg.Doorbell.Listen(o.heard)()
 	defer o.cfg.Connectivity.Subscribe(o.connectivityChanged)()
@@ -113,8 +125,11 @@ func (o *Outbox) Run(ctx context.Context) error {
 	tasks.Go(func() { o.pollSlowly(ctx) })
 	tasks.Go(func() { o.lead(ctx) })
 	tasks.Wait()
-	disposed := Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent")
-	if left := o.waiters.abandon(disposed); len(left) > 0 {
+	why := o.ended.Load()
+	if why == nil {
+		why = Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent")
+	}
+	if left := o.waiters.abandon(why); len(left) > 0 {
 		o.news(News{Settled: left})
 	}
 	return ctx.Err()
@@ -124,6 +139,9 @@ func (o *Outbox) Run(ctx context.Context) error {
 func (o *Outbox) ready(ctx context.Context) error {
 	select {
 	case <-o.opened:
+		if why := o.ended.Load(); why != nil {
+			return why
+		}
 		return o.openErr
 	case <-ctx.Done():
 		return ctx.Err()
@@ -146,18 +164,26 @@ func (o *Outbox) lead(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		err := o.cfg.Leadership.Lead(ctx, o.term)
+		err := o.cfg.Leadership.Lead(ctx, o.drain)
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && !errors.Is(err, errStale) && !isContext(err) {
+		if isContext(err) {
+			continue // reset or robbed: stand in line again
+		}
+		if err != nil && !errors.Is(err, errStale) && CodeOf(err) != CodeReset {
 			o.storageFailed(err)
 		}
 		pause(ctx, time.Second)
 	}
 }
 
-func (o *Outbox) term(ctx context.Context) error {
+// drain is one term as the Drainer.
+func (o *Outbox) drain(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	o.term.Store(&end)
+	defer o.term.Store(nil)
 	o.leading.Store(true)
 	o.emit(Event{Type: EventLeader})
 	defer func() {

@@ -114,8 +114,9 @@ func (o *Outbox) pullPage(ctx context.Context, p Pull) (more bool, err error) {
 	key := StateKey{Sync: o.cfg.Sync, Collection: p.Collection, Scope: p.Scope}
 	var start State
 	var clock int64
+	generation := o.records.session.current()
 	err = o.cfg.Store.View(ctx, func(tx Tx) error {
-		meta, err := o.records.session(tx)
+		meta, err := o.records.joined(tx)
 		if err != nil {
 			return err
 		}
@@ -132,6 +133,9 @@ func (o *Outbox) pullPage(ctx context.Context, p Pull) (more bool, err error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if generation != o.records.session.current() {
+		return true, nil // a reset has come between: begin anew
 	}
 	ring, err := o.storePage(ctx, p, page, start, clock)
 	if err != nil {

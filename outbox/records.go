@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -12,18 +11,17 @@ import (
 // make. Each method is one transaction, so a tab may die between any two of
 // them.
 type records struct {
-	store Store
-	sync  string
-	// generation is the session's; see Meta.Generation.
-	generation string
-	newID      func() string
-	now        func() time.Time
+	store   Store
+	sync    string
+	session session
+	newID   func() string
+	now     func() time.Time
 }
 
 // update runs fn in a transaction of this session.
 func (r *records) update(ctx context.Context, doing string, durability Durability, fn func(Tx, *Meta) error) error {
 	return wrapStorage(doing, r.store.Update(ctx, durability, func(tx Tx) error {
-		meta, err := r.session(tx)
+		meta, err := r.joined(tx)
 		if err != nil {
 			return err
 		}
@@ -38,35 +36,13 @@ func (r *records) update(ctx context.Context, doing string, durability Durabilit
 	}))
 }
 
-// session returns the Meta, if it still is that of this session.
-func (r *records) session(tx Tx) (Meta, error) {
+// joined returns the Meta, if it still is that of this session.
+func (r *records) joined(tx Tx) (Meta, error) {
 	meta, err := tx.Meta(r.sync)
-	if err == nil && meta.Generation != r.generation {
+	if err == nil && meta.Generation != r.session.current() {
 		err = errGeneration()
 	}
 	return meta, err
-}
-
-// open joins or begins the stored session. It fails for records of a format
-// that this code does not know.
-func (r *records) open(ctx context.Context, version int) (meta Meta, err error) {
-	err = r.store.Update(ctx, Strict, func(tx Tx) error {
-		if meta, err = tx.Meta(r.sync); err != nil {
-			return err
-		}
-		switch {
-		case meta.Format > Format:
-			return Fail(CodeSuperseded, "a newer outbox.wasm wrote this store, in format "+strconv.Itoa(meta.Format)+": reload the page to get it")
-		case meta.Format == 0:
-			meta = Meta{Sync: r.sync, Format: Format, Version: version, Generation: r.newID()}
-			if err := tx.PutMeta(meta); err != nil {
-				return err
-			}
-		}
-		r.generation = meta.Generation
-		return nil
-	})
-	return meta, wrapStorage("open the outbox", err)
 }
 
 // enqueue stores drafts in one transaction and returns the stored Entries, with

@@ -18,7 +18,7 @@ func (r *records) discard(ctx context.Context, id string) (turn, error) {
 			return err
 		}
 		meta.Counts.move(1, entry.Status, "")
-		t.leave(EventDiscarded, []Entry{entry}, whyGone(id, CodeDiscarded, true))
+		t.leave(EventDiscarded, []Entry{entry}, whyGone(id, CodeDiscarded))
 		if err := tx.DeleteEntries(id); err != nil {
 			return err
 		}

@@ -70,6 +70,9 @@ type Tx interface {
 	// State returns a strategy's record, or one with only its key.
 	State(key StateKey) (State, error)
 	PutState(State) error
+
+	// Clear deletes everything of a Std Sync but its Meta.
+	Clear(sync string) error
 }
 
 // Selection asks for Entries of one Std Sync, in Seq order.

@@ -343,6 +343,31 @@ func (t *tx) State(key outbox.StateKey) (outbox.State, error) {
 	return state, nil
 }
 
+func (t *tx) Clear(sync string) error {
+	var ids []string
+	for id, e := range t.data.entries {
+		if e.Sync == sync {
+			ids = append(ids, id)
+		}
+	}
+	for id, o := range t.data.outcomes {
+		if o.Sync == sync {
+			set(t, &t.data.outcomes, id, nil)
+		}
+	}
+	for key := range t.data.rows {
+		if key.Sync == sync {
+			set(t, &t.data.rows, key, nil)
+		}
+	}
+	for key := range t.data.states {
+		if key.Sync == sync {
+			set(t, &t.data.states, key, nil)
+		}
+	}
+	return t.DeleteEntries(ids...)
+}
+
 func (t *tx) PutState(s outbox.State) error {
 	set(t, &t.data.states, s.StateKey, &s)
 	return nil

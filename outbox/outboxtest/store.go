@@ -42,6 +42,7 @@ func TestStore(t *testing.T, open func(t *testing.T) StoreUnderTest) {
 		{"updates run one after another", (*storeTest).serial},
 		{"two stores on the same data see each other's writes", (*storeTest).shared},
 		{"meta, rows, cursors and outcomes come back", (*storeTest).others},
+		{"a clear leaves other std syncs and the meta record alone", (*storeTest).clears},
 		{"outcomes are pruned, oldest first", (*storeTest).prunes},
 		{"ten thousand entries are stored and found", (*storeTest).bulk},
 	} {
@@ -389,6 +390,42 @@ func (s *storeTest) others() {
 		require.Nil(s, state.Cursor)
 		return err
 	})
+}
+
+func (s *storeTest) clears() {
+	fill := func(sync, id string) {
+		e := storeEntry(id, outbox.QueueOf("todos", "s:1"), 1, outbox.Failed)
+		e.Sync, e.After = sync, []string{"x"}
+		s.add(e)
+		s.update(func(tx outbox.Tx) error {
+			require.NoError(s, tx.PutMeta(outbox.Meta{Sync: sync, Seq: 7}))
+			require.NoError(s, tx.PutRows(outbox.Row{RowKey: outbox.RowKey{Sync: sync, Collection: "todos", Key: "n:1"}, Value: s.Value(Fields{"a": "1"})}))
+			require.NoError(s, tx.PutState(outbox.State{StateKey: outbox.StateKey{Sync: sync, Collection: "todos", Scope: "all"}, Revision: 2}))
+			return tx.PutOutcomes(outbox.Outcome{ID: "gone " + id, Sync: sync, Reason: outbox.CodeDiscarded, At: 4})
+		})
+	}
+	fill(Sync, "a")
+	fill(Sync+"2", "b")
+	s.update(func(tx outbox.Tx) error { return tx.Clear(Sync) })
+	left := func(sync, id string) (left []int) {
+		s.view(func(tx outbox.Tx) error {
+			meta, err := tx.Meta(sync)
+			require.NoError(s, err)
+			entries, err := tx.Select(outbox.Selection{Sync: sync})
+			require.NoError(s, err)
+			rows, err := tx.Replica(sync, "todos")
+			require.NoError(s, err)
+			state, err := tx.State(outbox.StateKey{Sync: sync, Collection: "todos", Scope: "all"})
+			require.NoError(s, err)
+			outcomes, err := tx.Outcomes("gone " + id)
+			require.NoError(s, err)
+			left = []int{int(meta.Seq), len(entries[0]), len(rows), int(state.Revision), len(outcomes)}
+			return nil
+		})
+		return left
+	}
+	require.Equal(s, []int{7, 0, 0, 0, 0}, left(Sync, "a"))
+	require.Equal(s, []int{7, 1, 1, 2, 1}, left(Sync+"2", "b"))
 }
 
 func (s *storeTest) prunes() {

@@ -46,16 +46,20 @@ type Tab struct {
 	order   []string
 	events  []outbox.Event
 	rows    map[outbox.RowKey]outbox.Value
+	resets  int
 }
 
 // OpenTab opens a tab whose gate is open and whose Handlers, of the given names,
 // fly to the Backend.
-func (w *World) OpenTab(handlers ...string) *Tab {
+func (w *World) OpenTab(handlers ...string) *Tab { return w.OpenVersion(0, nil, handlers...) }
+
+// OpenVersion opens a tab of a certain version of the app.
+func (w *World) OpenVersion(version int, migrate func(outbox.Entry, int) (outbox.Entry, bool), handlers ...string) *Tab {
 	tab := &Tab{world: w, settled: map[string]error{}, rows: map[outbox.RowKey]outbox.Value{}, done: make(chan struct{})}
 	var err error
 	tab.Outbox, err = outbox.New(outbox.Config{
 		Sync: Sync, Store: w.Store, Doorbell: w.channel.Doorbell(), Leadership: w.leadership(), Connectivity: &w.Network,
-		OnEvent: tab.onEvent, OnNews: tab.onNews, NewID: w.NewID,
+		Version: version, Migrate: migrate, OnEvent: tab.onEvent, OnNews: tab.onNews, NewID: w.NewID,
 	})
 	require.NoError(w.TB, err)
 	for _, name := range handlers {
@@ -100,6 +104,10 @@ func (t *Tab) onNews(n outbox.News) {
 		t.settled[s.Transaction] = s.Err
 		t.order = append(t.order, s.Transaction)
 	}
+	if n.Reset {
+		t.resets++
+		clear(t.rows)
+	}
 	for _, row := range n.Rows {
 		t.rows[row.RowKey] = row.Value
 	}
@@ -118,6 +126,13 @@ func (t *Tab) Row(collection, key string) outbox.Value {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.rows[outbox.RowKey{Sync: Sync, Collection: collection, Key: outbox.Key("s:" + key)}]
+}
+
+// Resets returns how often the tab was told that everything is gone.
+func (t *Tab) Resets() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.resets
 }
 
 // Events returns the types of the tab's Events so far.
