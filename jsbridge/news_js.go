@@ -7,7 +7,7 @@ import (
 )
 
 // newsObject returns News as { rows: [collection, key, row?][], settled:
-// [transaction, failure?][], entries: row[], gone: id[], all, stale }.
+// [transaction, failure?][], entries: row[], gone: id[], all, stale, reset }.
 func newsObject(n outbox.News) js.Value {
 	settled := make([]any, len(n.Settled))
 	for i, s := range n.Settled {
@@ -22,7 +22,7 @@ func newsObject(n outbox.News) js.Value {
 		entries[i] = entryRow(e)
 	}
 	return js.ValueOf(map[string]any{
-		"rows": rowsArray(n.Rows), "settled": settled, "entries": entries, "gone": texts(n.Gone), "all": n.All, "stale": n.Stale,
+		"rows": rowsArray(n.Rows), "settled": settled, "entries": entries, "gone": texts(n.Gone), "all": n.All, "stale": n.Stale, "reset": n.Reset,
 	})
 }
 

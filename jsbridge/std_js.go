@@ -63,7 +63,7 @@ type std struct {
 }
 
 // newStd makes a Std Sync of { name, persistent, database?, version,
-// concurrency, connectivity?, listening } and starts it. hooks are { event,
+// concurrency, connectivity?, listening, migrating } and starts it. hooks are { event,
 // news, stored, replayed, replayedAction, restore, fly, fetch, newer, abort, status }; Events are
 // told only if somebody listens.
 func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Ports, error)) (*std, error) {
@@ -86,6 +86,9 @@ func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Po
 		Store: ports.Store, Doorbell: ports.Doorbell, Leadership: ports.Leadership("std-sync/" + s.name + "/outbox/v1"),
 		Connectivity: ports.Connectivity, NewID: newID,
 		OnNews: func(n outbox.News) { hooks.Call("news", newsObject(n)) },
+	}
+	if config.Get("migrating").Bool() {
+		cfg.Migrate = s.migrate
 	}
 	if config.Get("listening").Bool() {
 		cfg.OnEvent = s.event
@@ -158,6 +161,12 @@ func (s *std) object() js.Value {
 					s.outbox.Watch(revived)
 				}
 				return nil, err
+			})
+		},
+		"reset": func(args []js.Value) any {
+			return later(args[0], func() (any, error) {
+				dropped, err := s.outbox.Reset(s.ctx, args[1].Bool())
+				return dropped, err
 			})
 		},
 		"pause": func(args []js.Value) any {
@@ -256,6 +265,21 @@ func replayed(entries []outbox.Entry) []any {
 		}
 	}
 	return out
+}
+
+// migrate has the host turn an Entry of another version into one of this, or drop
+// it.
+func (s *std) migrate(e outbox.Entry, from int) (outbox.Entry, bool) {
+	row := s.hooks.Call("migrate", entryRow(e), from)
+	if row.Type() != js.TypeObject {
+		return e, false
+	}
+	e.Base, e.Changes, e.Payload = optional(row.Get("base")), optional(row.Get("changes")), optional(row.Get("payload"))
+	if name := textOr(row.Get("name")); name != e.Name && name != "" {
+		e.Queue = outbox.MoveQueue(e.Queue, name)
+		e.Name = name
+	}
+	return e, true
 }
 
 // view starts telling of Entries, and returns a function that stops it.

@@ -63,6 +63,15 @@ func HandlerOf(queue string) string {
 	return kind + ":" + unescape(name)
 }
 
+// MoveQueue returns the Queue that has the same key or name at another Handler.
+func MoveQueue(queue, handler string) string {
+	first, _ := queuesOf(handler)
+	if _, rest, ok := strings.Cut(queue, "/"); ok {
+		return first + "/" + rest
+	}
+	return first
+}
+
 // KeyOf returns the key of the Entity a Queue belongs to, or "" for an
 // action's Queue.
 func KeyOf(queue string) Key {

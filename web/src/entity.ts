@@ -47,8 +47,7 @@ export class Entity {
     params.begin()
     for (const entry of entries) {
       left.delete(entry.id)
-      if (entry.key !== undefined) entry.key = keyOf(entry.key as string)
-      params.write({ type: 'update', value: entry })
+      params.write({ type: 'update', value: withKey(entry) })
     }
     for (const id of left) {
       if (params.collection.has(id)) params.write({ type: 'delete', key: id })
@@ -56,4 +55,9 @@ export class Entity {
     params.commit()
     if (all) params.markReady()
   }
+}
+
+/** An Entry as Go hands it over, with its key as it was. */
+export function withKey(entry: EntryRow): EntryRow {
+  return entry.key === undefined ? entry : { ...entry, key: keyOf(entry.key as string) }
 }

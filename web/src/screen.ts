@@ -16,6 +16,7 @@ export interface News {
   gone: string[]
   all: boolean
   stale: boolean
+  reset: boolean
 }
 
 /** All Collections of a Std Sync on screen, and the transactions it waits for. */
@@ -244,6 +245,7 @@ export class Screen {
       live.handler?.resolve()
     }
     for (const [live, failure] of failed) this.#fail(live, errorOf(failure, this.callers.causeOf(failure.entryId)))
+    if (news.reset) for (const view of this.#views.values()) view.write(view.keys().map((key): Confirmed => [key, undefined]))
   }
 
   /** Reads a Collection's confirmed rows anew. */

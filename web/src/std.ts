@@ -3,13 +3,13 @@ import { Actions } from './actions.js'
 import { Callers } from './callers.js'
 import { flyCollection } from './callbacks.js'
 import { directHandlers } from './direct.js'
-import { Entity } from './entity.js'
+import { Entity, withKey } from './entity.js'
 import { errorOf, isFailure, OutboxError } from './errors.js'
 import { deferred, type Guard } from './host.js'
 import { checkOptions, checkTypes } from './options.js'
 import { Screen, type News } from './screen.js'
 import { nextTask } from './task.js'
-import type { OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
+import type { EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
 import { View } from './view.js'
 
 /** What a Std Sync is made with. */
@@ -20,13 +20,13 @@ export interface Made {
   names: Set<string>
 }
 
-const stdOptions = ['name', 'platform', 'outbox', 'version', 'classify', 'onEvent', 'concurrency'] as const
+const stdOptions = ['name', 'platform', 'outbox', 'version', 'migrate', 'classify', 'onEvent', 'concurrency'] as const
 const collectionOptions = ['name', 'getKey', 'schema', 'onInsert', 'onUpdate', 'onDelete', 'sync', 'version', 'outbox', 'classify', 'gcTime'] as const
 
 /** Makes a Std Sync; see {@link StdSync}. */
 export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Made): StdSync {
   checkOptions('createStdSync()', config, stdOptions, ['name'])
-  checkTypes('createStdSync()', config, { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', classify: 'function', onEvent: 'function', concurrency: 'number' })
+  checkTypes('createStdSync()', config, { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', migrate: 'function', classify: 'function', onEvent: 'function', concurrency: 'number' })
   if (config.name === '') throw new OutboxError('invalid', 'createStdSync(): the option "name" is empty')
   if (names.has(config.name)) {
     throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
@@ -56,6 +56,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       concurrency: config.concurrency ?? 0,
       connectivity: config.platform?.connectivity,
       listening: config.onEvent !== undefined,
+      migrating: config.migrate !== undefined,
     },
     guarded({
       event: (event: OutboxEvent) => tell(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
@@ -66,6 +67,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       stored: (batch: number, refused: Parameters<Screen['stored']>[1]) => screen.stored(batch, refused),
       replayed: (name: string, rows: Parameters<Screen['hydrate']>[1], entries: Parameters<Screen['restore']>[0]) => screen.hydrate(name, rows, entries),
       replayedAction: (name: string, entries: Parameters<Screen['restore']>[0]) => actions.restore(name, entries),
+      migrate: (entry: EntryRow, from: number) => config.migrate?.(withKey(entry), from) ?? null,
       restore: (entries: Parameters<Screen['restore']>[0]) => {
         screen.restore(entries)
         actions.restoreAll(entries)
@@ -171,6 +173,12 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     mutationFn: ({ transaction }) => screen.record(transaction),
     outbox,
     ready: ready.promise,
+    async reset(options = {}) {
+      checkOptions('std.reset()', options, ['unsent'])
+      const { unsent = 'drop' } = options
+      if (unsent !== 'drop' && unsent !== 'refuse') throw new OutboxError('invalid', `std.reset(): the option "unsent" must be 'drop' or 'refuse', not ${String(unsent)}`)
+      return { dropped: await go.async<number>('reset', unsent === 'refuse') }
+    },
     dispose() {
       disposal ??= go.async('dispose').finally(() => {
         names.delete(config.name)

@@ -45,6 +45,12 @@ export interface StdSyncConfig {
   outbox?: boolean
   /** The version of what the app stores. */
   version?: number
+  /**
+   * Keeps an Entry of a store of another version, as it returns it, or drops it
+   * with `null`. It may change `name`, `base`, `changes` and `payload`. Without it,
+   * another version drops everything. Synchronous.
+   */
+  migrate?: (entry: EntryRow, fromVersion: number) => EntryRow | null | undefined
   /** Looks at what a callback threw. */
   classify?: (error: unknown) => Verdict
   /** Called with everything that happens in this tab. */
@@ -235,6 +241,13 @@ export interface StdSync {
   readonly outbox: StdOutbox
   /** The stored and pending rows of the boot Collections are on screen, and sending may begin. */
   readonly ready: Promise<void>
+  /**
+   * Deletes everything of this Std Sync, in every tab, as a logout does: what is
+   * unsent is dropped, or with `refuse` the reset rejects with `unsent`. The
+   * Collections stay, and everything goes on empty. Resolves with how many Entries
+   * were dropped.
+   */
+  reset(options?: { unsent?: 'drop' | 'refuse' }): Promise<{ dropped: number }>
   /** Stops this tab's part. What is stored stays. */
   dispose(): Promise<void>
 }
