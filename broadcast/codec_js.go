@@ -31,6 +31,9 @@ func (c codec) encode(ring outbox.Ring) js.Value {
 	put(message, "entries", ring.Entries, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
 	put(message, "claimed", ring.Claimed, func(m outbox.Mark) []any { return []any{m.ID, m.Queue} })
 	put(message, "rows", ring.Rows, func(r outbox.RowKey) []any { return []any{r.Collection, string(r.Key)} })
+	if ring.Steps > 0 {
+		message["steps"] = ring.Steps
+	}
 	if ring.All {
 		message["all"] = true
 	}
@@ -60,7 +63,7 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 		switch recover() {
 		case nil:
 		case tooLong:
-			ring, ok = outbox.Ring{All: true, Drain: ring.Drain}, true
+			ring, ok = outbox.Ring{All: true, Drain: ring.Drain, Steps: ring.Steps}, true
 		default:
 			ring, ok = outbox.Ring{}, false
 		}
@@ -72,9 +75,12 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 		return outbox.Ring{}, false
 	}
 	ring.All, ring.Drain = flag(data.Get("all")), flag(data.Get("drain"))
+	if steps := data.Get("steps"); !steps.IsUndefined() {
+		ring.Steps = max(0, min(steps.Int(), outbox.MaxHints))
+	}
 	entries, claimed, rows := c.list(data.Get("entries")), c.list(data.Get("claimed")), c.list(data.Get("rows"))
 	if entries.length+claimed.length+rows.length > outbox.MaxHints {
-		return outbox.Ring{All: true, Drain: ring.Drain}, true
+		return outbox.Ring{All: true, Drain: ring.Drain, Steps: ring.Steps}, true
 	}
 	room := maxText
 	mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }

@@ -188,6 +188,7 @@ func merge(so, next outbox.Ring) outbox.Ring {
 		Entries: append(so.Entries, next.Entries...),
 		Claimed: append(so.Claimed, next.Claimed...),
 		Rows:    append(so.Rows, next.Rows...),
+		Steps:   so.Steps + next.Steps,
 		All:     so.All || next.All,
 		Drain:   so.Drain || next.Drain,
 	}.Bounded()

@@ -137,7 +137,7 @@ func translate(doing string, exception js.Value) error {
 	switch name {
 	case "QuotaExceededError":
 		return &outbox.Error{Code: outbox.CodeStorage, Message: "the disk space this site may use is full: free some, then make the write again", Err: cause}
-	case "DataCloneError":
+	case "DataCloneError", "DataError":
 		return &outbox.Error{Code: outbox.CodeNotStorable, Message: "a value cannot be stored: " + message, Err: cause}
 	case "ConstraintError":
 		return &outbox.Error{Code: outbox.CodeInvalid, Message: "an entry of this id is stored already", Err: outbox.ErrExists}

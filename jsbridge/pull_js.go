@@ -19,11 +19,16 @@ func (s *std) startPull(config js.Value) {
 		},
 	}
 	if config.Get("versioned").Truthy() {
-		pull.Newer = func(incoming, stored outbox.Value) bool {
-			return s.hooks.Call("newer", collection, unwrap(incoming), unwrap(stored)).Bool()
-		}
+		pull.Newer = s.newer(collection)
 	}
 	go func() { _ = s.outbox.Pull(s.ctx, pull) }()
+}
+
+// newer returns how a Collection tells which of two rows is newer.
+func (s *std) newer(collection string) func(incoming, stored outbox.Value) bool {
+	return func(incoming, stored outbox.Value) bool {
+		return s.hooks.Call("newer", collection, unwrap(incoming), unwrap(stored)).Truthy()
+	}
 }
 
 // fetch has the host call the strategy's fetch, which answers { rows: [key,
@@ -58,7 +63,9 @@ func (c connectivity) Subscribe(listener func()) (stop func()) {
 	})
 	unsubscribe := c.js.Call("subscribe", changed)
 	return func() {
-		unsubscribe.Invoke()
+		if unsubscribe.Type() == js.TypeFunction {
+			unsubscribe.Invoke()
+		}
 		changed.Release()
 	}
 }

@@ -118,17 +118,21 @@ func (s *std) run() {
 // promise's id settle it.
 func (s *std) object() js.Value {
 	return object(map[string]func([]js.Value) any{
+		// register(name, fetched, versioned)
 		"register": func(args []js.Value) any {
 			name := args[0].String()
 			collection, _ := outbox.CollectionOf(name)
-			if err := s.outbox.Register(name, handler{std: s, collection: collection}); err != nil {
+			traits := outbox.Traits{Fetched: args[1].Truthy()}
+			if args[2].Truthy() {
+				traits.Newer = s.newer(collection)
+			}
+			if err := s.outbox.Register(name, handler{std: s, collection: collection}, traits); err != nil {
 				return failure(err)
 			}
 			return nil
 		},
 		"enqueue": func(args []js.Value) any {
-			batch, drafts := args[0].Int(), s.drafts(args[1])
-			go s.enqueue(batch, drafts)
+			s.enqueue(args[0].Int(), s.drafts(args[1]))
 			return nil
 		},
 		"replay": func(args []js.Value) any {
@@ -145,7 +149,7 @@ func (s *std) object() js.Value {
 		},
 		"confirm": func(args []js.Value) any {
 			return later(args[0], func() (any, error) {
-				return nil, s.outbox.Confirm(s.ctx, s.rows(args[1].String(), args[2]))
+				return nil, s.outbox.Confirm(s.ctx, s.rows(args[1].String(), args[2]), outbox.Traits{Fetched: args[3].Truthy()})
 			})
 		},
 		"openGate": func([]js.Value) any { s.outbox.OpenGate(); return nil },
@@ -216,16 +220,18 @@ func (s *std) drafts(batch js.Value) []outbox.Draft {
 	return drafts
 }
 
-// enqueue stores a batch and tells the host how it went: stored(batch,
+// enqueue has a batch stored and the host told how it went: stored(batch,
 // [index, failure][]).
 func (s *std) enqueue(batch int, drafts []outbox.Draft) {
-	refused := []any{}
-	for i, err := range s.outbox.Enqueue(s.ctx, drafts) {
-		if err != nil {
-			refused = append(refused, []any{i, failure(err)})
+	s.outbox.Enqueue(drafts, func(errs []error) {
+		refused := []any{}
+		for i, err := range errs {
+			if err != nil {
+				refused = append(refused, []any{i, failure(err)})
+			}
 		}
-	}
-	s.hooks.Call("stored", batch, refused)
+		s.hooks.Call("stored", batch, refused)
+	})
 }
 
 // replay puts a Collection's rows and Entries on screen, and only then waits for

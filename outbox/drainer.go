@@ -186,6 +186,10 @@ func (t *term) round(ctx context.Context) error {
 		return nil
 	}
 	turn, err := t.records.turn(ctx, t.epoch, t.landed, queues)
+	if CodeOf(err) == CodeNotStorable {
+		t.schedule.untake(queues)
+		return t.settleAlone(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -199,12 +203,35 @@ func (t *term) round(ctx context.Context) error {
 	return nil
 }
 
+// settleAlone settles what has landed one by one, because the Store refuses to
+// keep something of it: a row that it refuses fails its own Request.
+func (t *term) settleAlone(ctx context.Context) error {
+	landed := t.landed
+	for _, f := range landed {
+		turn, err := t.records.turn(ctx, t.epoch, []flight{f}, nil)
+		if CodeOf(err) == CodeNotStorable {
+			f.err, f.result = err, Result{}
+			turn, err = t.records.turn(ctx, t.epoch, []flight{f}, nil)
+		}
+		if err != nil {
+			return err
+		}
+		t.landed = []flight{f}
+		t.settled()
+		t.tell(turn)
+	}
+	return nil
+}
+
 func (t *term) land(f flight) {
 	t.flying--
 	t.landed = append(t.landed, f)
 }
 
-func (t *term) handled(name string) bool { return t.handlers.lookup(name) != nil }
+func (t *term) handled(name string) bool {
+	_, ok := t.handlers.lookup(name)
+	return ok
+}
 
 // settled updates the schedule for the landed flights, whose ends are stored.
 func (t *term) settled() {
@@ -248,12 +275,13 @@ func (t *term) fly(ctx context.Context, request Request) {
 	t.tell(turn{events: []Event{{
 		Type: EventFlown, EntryIDs: ids(request.Entries), Queue: request.Queue, Name: request.Name, Attempt: request.Attempt,
 	}}})
+	handler, _ := t.handlers.lookup(request.Name)
 	go func() {
-		result, err := t.handlers.lookup(request.Name).Fly(ctx, request)
+		result, err := handler.Fly(ctx, request)
 		if ctx.Err() != nil {
 			return
 		}
-		t.air <- flight{Request: request, result: result, err: err}
+		t.air <- flight{Request: request, result: result, err: err, traits: handler.Traits}
 	}()
 }
 

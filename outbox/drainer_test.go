@@ -257,7 +257,7 @@ func TestAnEntryWithoutAHandlerWaitsForIt(t *testing.T) {
 		require.Equal(t, outbox.Pending, w.Entry(id).Status)
 		require.Zero(t, w.Entry(id).Attempt)
 		require.Equal(t, "handler:collection:todos", statusOf(tab).WaitingFor)
-		require.NoError(t, tab.Register(todos, &w.Backend))
+		require.NoError(t, tab.Register(todos, &w.Backend, outbox.Traits{}))
 		synctest.Wait()
 		require.Empty(t, w.Stored())
 	})

@@ -50,29 +50,44 @@ func (f HandlerFunc) Fly(ctx context.Context, request Request) (Result, error) {
 	return f(ctx, request)
 }
 
+// Traits says how a Handler's rows are kept.
+type Traits struct {
+	// Newer, if set, reports whether an incoming row is to replace the stored one.
+	Newer func(incoming, stored Value) bool
+	// Fetched: a strategy fetches rows too, and could bring a deleted one back.
+	Fetched bool
+}
+
+// registered is a Handler with its Traits.
+type registered struct {
+	Handler
+	Traits
+}
+
 // handlers is what the Drainer looks up by name.
 type handlers struct {
 	mu     sync.Mutex
-	byName map[string]Handler
+	byName map[string]registered
 }
 
 // register adds a Handler, and fails if the name is taken.
-func (h *handlers) register(name string, handler Handler) error {
+func (h *handlers) register(name string, handler registered) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, taken := h.byName[name]; taken {
 		return Fail(CodeInvalid, name+" is registered already: give every Collection and action of a Std Sync its own name")
 	}
 	if h.byName == nil {
-		h.byName = map[string]Handler{}
+		h.byName = map[string]registered{}
 	}
 	h.byName[name] = handler
 	return nil
 }
 
-// lookup returns the Handler of that name, or nil.
-func (h *handlers) lookup(name string) Handler {
+// lookup returns the Handler of that name, and whether there is one.
+func (h *handlers) lookup(name string) (registered, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.byName[name]
+	handler, ok := h.byName[name]
+	return handler, ok
 }

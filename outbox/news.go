@@ -43,7 +43,7 @@ type sight struct {
 	rows    map[RowKey]Row
 	// all: entries are all there are.
 	all bool
-	// clock is Meta.Clock, or 0 if it was not read.
+	// clock is Meta.Clock, where a look read it.
 	clock int64
 	// other is the Meta of a session that is not this tab's.
 	other *Meta

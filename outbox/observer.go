@@ -23,9 +23,10 @@ type observer struct {
 	// seen is known already, and not told yet.
 	seen    sight
 	viewers int
-	// clock is Meta.Clock as of the last look.
-	clock int64
-	wake  chan struct{}
+	// clock is Meta.Clock as of the last look at everything, and steps how often it
+	// was told of since.
+	clock, steps int64
+	wake         chan struct{}
 }
 
 // dirty is what the next look reads.
@@ -66,6 +67,7 @@ func (o *observer) view(on bool) {
 func (o *observer) look(ring Ring) {
 	o.mu.Lock()
 	o.dirty.all = o.dirty.all || ring.All
+	o.steps += int64(ring.Steps)
 	for _, m := range ring.Entries {
 		if _, waits := o.waiters.waitsFor(m.ID); waits || o.viewers > 0 {
 			put(&o.dirty.entries, m.ID)
@@ -90,10 +92,12 @@ func (o *observer) forget() {
 	o.seen = sight{}
 }
 
-// know takes over what this tab's Drainer has written.
-func (o *observer) know(s sight) {
+// know takes over what this tab's Drainer has written, in so many steps of the
+// clock.
+func (o *observer) know(s sight, steps int) {
 	o.mu.Lock()
 	o.seen.add(s)
+	o.steps += int64(steps)
 	o.mu.Unlock()
 	o.ring()
 }
@@ -101,6 +105,7 @@ func (o *observer) know(s sight) {
 // run tells what becomes known until ctx ends. What takes long to be told is
 // told less often, so that it is never more than a fifth of the tab's time.
 func (o *observer) run(ctx context.Context) {
+	misses := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -108,10 +113,15 @@ func (o *observer) run(ctx context.Context) {
 		case <-o.wake:
 		}
 		start := time.Now()
-		if err := o.check(ctx); err != nil && ctx.Err() == nil {
+		err := o.check(ctx)
+		rest := min(4*time.Since(start), time.Second/4)
+		if misses++; err == nil {
+			misses = 0
+		} else if ctx.Err() == nil {
 			o.failed(err)
+			rest = backoff(misses, 0)
 		}
-		if took := time.Since(start); took > time.Millisecond && !pause(ctx, min(4*took, time.Second/4)) {
+		if rest > time.Millisecond && !pause(ctx, rest) {
 			return
 		}
 	}
@@ -123,7 +133,7 @@ func (o *observer) check(ctx context.Context) error {
 	if l.any() {
 		var read sight
 		if err := o.records.store.View(ctx, func(tx Tx) error { return o.read(tx, l, &read) }); err != nil {
-			o.know(seen)
+			o.know(seen, 0)
 			o.look(Ring{Rows: l.rows, All: true})
 			return wrapStorage("look at the outbox", err)
 		}
@@ -268,8 +278,11 @@ func (o *observer) touched(sync string, named []RowKey, gone []string) []RowKey 
 func (o *observer) news(l look, s *sight) News {
 	o.mu.Lock()
 	viewed := o.viewers > 0
-	news := News{Rows: s.byKey(), All: s.all && viewed, Stale: l.all && s.clock != o.clock}
-	o.clock = max(o.clock, s.clock)
+	news := News{Rows: s.byKey(), All: s.all && viewed}
+	if l.all {
+		news.Stale = s.clock > o.clock+o.steps
+		o.clock, o.steps = s.clock, 0
+	}
 	o.mu.Unlock()
 	if viewed {
 		news.Entries = s.inOrder()

@@ -49,6 +49,7 @@ type Outbox struct {
 	handlers *handlers
 	waiters  *waiters
 	observer *observer
+	enqueuer *enqueuer
 	drainer  *drainer
 	status   *statusBoard
 	leading  atomic.Bool
@@ -88,6 +89,7 @@ func New(cfg Config) (*Outbox, error) {
 	o := &Outbox{cfg: cfg, handlers: &handlers{}, opened: make(chan struct{}), gate: make(chan struct{})}
 	o.records = &records{store: cfg.Store, sync: cfg.Sync, newID: cfg.NewID, now: cfg.Now}
 	o.waiters = newWaiters()
+	o.enqueuer = newEnqueuer()
 	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, changed: o.changedSession, wake: make(chan struct{}, 1)}
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
@@ -111,6 +113,10 @@ func (o *Outbox) Run(ctx context.Context) error {
 	o.observer.clock, o.openErr = meta.Clock, err
 	close(o.opened)
 	if o.openErr != nil {
+		o.enqueuer.close(o.openErr)
+		for _, b := range o.enqueuer.take() {
+			o.refuse(b, o.openErr)
+		}
 		return o.openErr
 	}
 	if gate.passed {
@@ -120,32 +126,36 @@ func (o *Outbox) Run(ctx context.Context) error {
 	defer o.cfg.Connectivity.Subscribe(o.connectivityChanged)()
 
 	var tasks sync.WaitGroup
+	tasks.Go(func() { o.enqueuer.run(ctx, o.why, o.store) })
 	tasks.Go(func() { o.observer.run(ctx) })
 	tasks.Go(func() { o.status.run(ctx) })
 	tasks.Go(func() { o.pollSlowly(ctx) })
 	tasks.Go(func() { o.lead(ctx) })
 	tasks.Wait()
-	why := o.ended.Load()
-	if why == nil {
-		why = Fail(CodeDisposed, "the Std Sync was disposed in this tab; the write is stored and will be sent")
-	}
-	if left := o.waiters.abandon(why); len(left) > 0 {
+	if left := o.waiters.abandon(o.why()); len(left) > 0 {
 		o.news(News{Settled: left})
 	}
 	return ctx.Err()
+}
+
+// why says why this tab's part has ended.
+func (o *Outbox) why() error {
+	if why := o.ended.Load(); why != nil {
+		return why
+	}
+	return Fail(CodeDisposed, "this Std Sync was disposed in this tab; what is stored will be sent by another")
 }
 
 // ready waits until the store is open.
 func (o *Outbox) ready(ctx context.Context) error {
 	select {
 	case <-o.opened:
-		if why := o.ended.Load(); why != nil {
-			return why
-		}
-		return o.openErr
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	if ctx.Err() != nil || o.ended.Load() != nil {
+		return o.why()
+	}
+	return o.openErr
 }
 
 // OpenGate lets the Drainer start: every Collection made at boot is hydrated.
@@ -203,33 +213,59 @@ func (o *Outbox) pollSlowly(ctx context.Context) {
 
 // Register adds the Handler of a Collection or an action, and lets the Drainer
 // know. A name that is taken is an error.
-func (o *Outbox) Register(name string, handler Handler) error {
-	if err := o.handlers.register(name, handler); err != nil {
+func (o *Outbox) Register(name string, handler Handler, traits Traits) error {
+	if err := o.handlers.register(name, registered{handler, traits}); err != nil {
 		return err
 	}
 	o.drainer.registered(name)
 	return nil
 }
 
-// Enqueue stores writes in one transaction and returns an error for each that is
-// not stored. The others are on disk, and OnNews tells when their transactions
-// are settled.
-func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
+// Enqueue has writes stored, in one transaction and after all that were handed
+// over before, and calls stored with an error for each that is not. The others are
+// on disk, and OnNews tells when their transactions are settled. It does not block.
+func (o *Outbox) Enqueue(drafts []Draft, stored func([]error)) {
 	byTransaction := map[string][]Mark{}
 	for _, d := range drafts {
 		byTransaction[d.Transaction] = append(byTransaction[d.Transaction], Mark{ID: d.ID, Queue: d.Queue})
 	}
-	for transaction, marks := range byTransaction {
-		o.waiters.watch(transaction, marks, true)
-	}
-	var stored []Entry
-	errs := make([]error, len(drafts))
-	if err := o.ready(ctx); err != nil {
-		for i := range errs {
-			errs[i] = err
+	for _, d := range drafts {
+		if marks := byTransaction[d.Transaction]; marks != nil {
+			o.waiters.watch(d.Transaction, marks, true)
+			delete(byTransaction, d.Transaction)
 		}
-	} else {
-		stored, errs = o.records.enqueue(ctx, drafts)
+	}
+	b := batch{drafts: drafts, stored: stored}
+	if err := o.enqueuer.add(b); err != nil {
+		o.refuse(b, err)
+	}
+}
+
+// refuse says that nothing of a batch is stored.
+func (o *Outbox) refuse(b batch, err error) {
+	errs := make([]error, len(b.drafts))
+	for i, d := range b.drafts {
+		errs[i] = err
+		o.waiters.drop(d.Transaction)
+	}
+	b.stored(errs)
+}
+
+// store stores batches in one transaction, or each in its own if that fails.
+func (o *Outbox) store(batches []batch) {
+	if len(batches) == 0 {
+		return
+	}
+	var drafts []Draft
+	for _, b := range batches {
+		drafts = append(drafts, b.drafts...)
+	}
+	entries, errs, err := o.records.enqueue(context.Background(), drafts)
+	if err != nil && len(batches) > 1 {
+		for _, b := range batches {
+			o.store([]batch{b})
+		}
+		return
 	}
 	var again []Mark
 	for i, d := range drafts {
@@ -239,13 +275,17 @@ func (o *Outbox) Enqueue(ctx context.Context, drafts []Draft) []error {
 			again = append(again, o.waiters.stored(d.Transaction)...)
 		}
 	}
+	for _, b := range batches {
+		n := len(b.drafts)
+		b.stored(errs[:n:n])
+		errs = errs[n:]
+	}
 	if len(again) > 0 {
 		o.observer.look(Ring{Entries: again})
 	}
-	if len(stored) > 0 {
-		o.changedHere(Ring{Entries: marks(stored)}, []Event{{Type: EventEnqueued, EntryIDs: ids(stored), Count: len(stored)}})
+	if len(entries) > 0 {
+		o.changedHere(Ring{Entries: marks(entries)}, []Event{{Type: EventEnqueued, EntryIDs: ids(entries), Count: len(entries)}})
 	}
-	return errs
 }
 
 // Replay returns a Collection's confirmed rows and its Entries that are not
@@ -306,22 +346,18 @@ func (o *Outbox) Replica(ctx context.Context, collection string) (rows []Row, er
 
 // Confirm stores rows that the Backend confirmed to a write which did not go
 // through the Outbox.
-func (o *Outbox) Confirm(ctx context.Context, rows []Row) error {
+func (o *Outbox) Confirm(ctx context.Context, rows []Row, traits Traits) error {
 	if err := o.ready(ctx); err != nil {
 		return err
 	}
-	var ring Ring
+	var t turn
 	err := o.records.update(ctx, "store confirmed rows", Relaxed, func(tx Tx, meta *Meta) error {
-		ring = Ring{}
-		meta.Clock++
-		for i := range rows {
-			rows[i].Confirmed = meta.Clock
-			ring.Rows = append(ring.Rows, rows[i].RowKey)
-		}
-		return tx.PutRows(rows...)
+		t = turn{}
+		s := settling{tx: tx, meta: meta, turn: &t}
+		return s.confirm(rows, traits)
 	})
 	if err == nil {
-		o.changed(ring, nil)
+		o.changed(t.ring, nil)
 	}
 	return err
 }
@@ -409,7 +445,7 @@ func (o *Outbox) heard(ring Ring) {
 
 // drained tells what a turn of this tab's Drainer wrote: it need not be read.
 func (o *Outbox) drained(t turn) {
-	o.observer.know(t.seen)
+	o.observer.know(t.seen, t.ring.Steps)
 	if t.ring.All {
 		o.observer.look(t.ring)
 	}

@@ -21,6 +21,8 @@ type Ring struct {
 	Claimed []Mark
 	// Rows are records of the Sync Replica that changed.
 	Rows []RowKey
+	// Steps is how often the Sync Replica changed: see Meta.Clock.
+	Steps int
 	// All asks to look at everything: too much changed to name it, or something
 	// that is not an Entry or a row.
 	All bool
@@ -37,7 +39,7 @@ const MaxHints = 1024
 // Bounded returns the Ring with no more than MaxHints names.
 func (r Ring) Bounded() Ring {
 	if len(r.Entries)+len(r.Claimed)+len(r.Rows) > MaxHints {
-		return Ring{All: true, Drain: r.Drain}
+		return Ring{All: true, Drain: r.Drain, Steps: r.Steps}
 	}
 	return r
 }

@@ -11,8 +11,8 @@ type Pull struct {
 	Collection string
 	// Scope names the cursor, so that one Collection may have several.
 	Scope string
-	// Every is how long to wait between fetches; not above a minute when the last
-	// one failed.
+	// Every is how long to wait between fetches, and at least as long as a backoff
+	// when the last one failed. It must be positive.
 	Every time.Duration
 	// Leadership decides which tab fetches.
 	Leadership Leadership
@@ -65,7 +65,8 @@ func (o *Outbox) pull(ctx context.Context, p Pull) error {
 		if o.cfg.Connectivity.IsOnline() {
 			if err := o.pullPages(ctx, p); err != nil {
 				misses++
-				wait = min(p.Every<<min(misses, 6), max(p.Every, time.Minute))
+				wait = max(p.Every, backoff(misses, 0))
+				o.emit(Event{Type: EventUnreachable, Name: CollectionHandler(p.Collection), Attempt: misses, Error: err})
 			} else {
 				misses = 0
 			}
@@ -137,17 +138,18 @@ func (o *Outbox) pullPage(ctx context.Context, p Pull) (more bool, err error) {
 	if generation != o.records.session.current() {
 		return true, nil // a reset has come between: begin anew
 	}
-	ring, err := o.storePage(ctx, p, page, start, clock)
+	ring, again, err := o.storePage(ctx, p, page, start, clock)
 	if err != nil {
 		return false, err
 	}
 	o.changed(ring, nil)
-	return page.More, nil
+	return page.More || again, nil
 }
 
 // storePage stores what a fetch returned that started from a cursor, when the
 // clock stood so. A row that the Backend confirmed since is newer than the page.
-func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, clock int64) (ring Ring, err error) {
+// It returns whether such a row was skipped.
+func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, clock int64) (ring Ring, skipped bool, err error) {
 	err = o.records.update(ctx, "store the fetched rows", Relaxed, func(tx Tx, meta *Meta) error {
 		ring = Ring{}
 		now, err := tx.State(start.StateKey)
@@ -169,9 +171,18 @@ func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, 
 		for _, row := range stored {
 			byKey[row.RowKey] = row
 		}
+		// Where a version tells which row is newer, it alone decides. Otherwise what
+		// was confirmed since the fetch began stays, and the page is fetched again:
+		// it may have held what came after.
+		skipped = false
 		stays := func(key RowKey, incoming Value) bool {
 			row, ok := byKey[key]
-			return ok && (row.Confirmed > clock || incoming != nil && row.Value != nil && p.Newer != nil && !p.Newer(incoming, row.Value))
+			if ok && incoming != nil && row.Value != nil && p.Newer != nil {
+				return !p.Newer(incoming, row.Value)
+			}
+			since := ok && row.Confirmed > clock
+			skipped = skipped || since
+			return since
 		}
 		var put []Row
 		for _, row := range page.Rows {
@@ -189,8 +200,12 @@ func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, 
 		}
 		if len(ring.Rows) > 0 {
 			meta.Clock++
+			ring.Steps++
 		}
-		now.Cursor, now.Revision = page.Cursor, now.Revision+1
+		if !skipped {
+			now.Cursor = page.Cursor
+		}
+		now.Revision++
 		if err := tx.PutState(now); err != nil {
 			return err
 		}
@@ -199,5 +214,5 @@ func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, 
 		}
 		return tx.DeleteRows(gone...)
 	})
-	return ring, err
+	return ring, skipped, err
 }

@@ -110,11 +110,40 @@ func TestAFetchThatBeganBeforeARowWasConfirmedDoesNotOverwriteIt(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, outboxtest.Fields{"a": "new"}, tab.Row("todos", "1"))
 		require.Equal(t, outboxtest.Fields{"a": "2"}, tab.Row("todos", "2"))
+		require.Equal(t, []outbox.Value{nil, nil}, f.cursors()[:2], "the page is fetched again: it may have held what came after")
+	})
+}
+
+// byVersion says that the row with the larger v is newer.
+func byVersion(a, b outbox.Value) bool {
+	return a.(outboxtest.Fields)["v"] >= b.(outboxtest.Fields)["v"]
+}
+
+func TestAVersionDecidesOverWhatWasConfirmedMeanwhile(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Traits = outbox.Traits{Newer: byVersion, Fetched: true}
+		tab := w.OpenTab(todos)
+		t.Cleanup(tab.Close)
+		synctest.Wait()
+		f := &feed{
+			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "v:3 a:theirs")}, Cursor: outboxtest.Fields{"at": "1"}}},
+			fetch: func() error { time.Sleep(time.Second); return nil },
+		}
+		pulling(t, tab, f, byVersion)
+		synctest.Wait()
+		tab.Write("todos", "1", "insert v:2 a:mine")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"v": "3", "a": "theirs"}, tab.Row("todos", "1"))
+		tab.Write("todos", "1", "insert v:1 a:late")
+		synctest.Wait()
+		require.Equal(t, outboxtest.Fields{"v": "3", "a": "theirs"}, tab.Row("todos", "1"), "a late answer does not overwrite a newer row")
 	})
 }
 
 func TestAFetchThatBeganBeforeADeleteDoesNotBringTheRowBack(t *testing.T) {
 	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Traits.Fetched = true
 		tab := w.OpenTab(todos)
 		t.Cleanup(tab.Close)
 		synctest.Wait()
@@ -139,7 +168,7 @@ func TestRowsConvergeByVersionWhereThereIsOne(t *testing.T) {
 			{Rows: []outbox.Row{pulled("1", "v:2 a:new")}, Cursor: outboxtest.Fields{"at": "1"}, More: true},
 			{Rows: []outbox.Row{pulled("1", "v:1 a:old")}, Cursor: outboxtest.Fields{"at": "2"}},
 		}}
-		pulling(t, tab, f, func(a, b outbox.Value) bool { return a.(outboxtest.Fields)["v"] > b.(outboxtest.Fields)["v"] })
+		pulling(t, tab, f, byVersion)
 		synctest.Wait()
 		require.Equal(t, outboxtest.Fields{"v": "2", "a": "new"}, tab.Row("todos", "1"))
 	})

@@ -46,9 +46,9 @@ func (r *records) joined(tx Tx) (Meta, error) {
 }
 
 // enqueue stores drafts in one transaction and returns the stored Entries, with
-// an error under the index of each draft that is not. An id that is stored
-// already spoils its own transaction only.
-func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error) {
+// an error under the index of each draft that is not, and what failed them all, if
+// something did. An id that is stored already spoils its own transaction only.
+func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error, error) {
 	errs := make([]error, len(drafts))
 	stored, err := r.add(ctx, drafts, errs)
 	if errors.Is(err, ErrExists) {
@@ -62,7 +62,7 @@ func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error
 			errs[i] = err
 		}
 	}
-	return stored, errs
+	return stored, errs, err
 }
 
 // refuseKnown sets an error for each draft whose id is stored already.

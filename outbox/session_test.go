@@ -96,7 +96,7 @@ func TestAWriteIntoAStoreThatWasResetIsRefused(t *testing.T) {
 			require.NoError(t, tx.PutMeta(meta))
 			return err
 		}))
-		errs := tab.Enqueue(context.Background(), []outbox.Draft{{ID: "x", Transaction: "x", Name: todos, Queue: queue("1"), Op: outbox.OpDelete}})
+		errs := tab.Try(outbox.Draft{ID: "x", Transaction: "x", Name: todos, Queue: queue("1"), Op: outbox.OpDelete})
 		require.Equal(t, outbox.CodeReset, outbox.CodeOf(errs[0]))
 		require.Empty(t, w.Stored())
 	})
@@ -139,7 +139,7 @@ func TestAnotherVersionEmptiesTheStoreAndSupersedesOlderTabs(t *testing.T) {
 		require.True(t, settled)
 		require.Equal(t, outbox.CodeSuperseded, outbox.CodeOf(err))
 		require.Contains(t, old.Events(), outbox.EventSuperseded)
-		errs := old.Enqueue(context.Background(), []outbox.Draft{{ID: "x", Transaction: "x", Name: todos, Queue: queue("1"), Op: outbox.OpDelete}})
+		errs := old.Try(outbox.Draft{ID: "x", Transaction: "x", Name: todos, Queue: queue("1"), Op: outbox.OpDelete})
 		require.Equal(t, outbox.CodeSuperseded, outbox.CodeOf(errs[0]))
 		require.Eventually(t, newer.Leads, time.Minute, time.Second, "the older tab gave up the lock")
 	})

@@ -12,6 +12,7 @@ type flight struct {
 	Request
 	result Result
 	err    error
+	traits Traits
 }
 
 // turn is what one transaction of the Drainer did.
@@ -332,16 +333,58 @@ func (s *settling) deliver(f flight, rows []Row) error {
 	if err := s.tx.DeleteEntries(ids(f.Entries)...); err != nil {
 		return err
 	}
+	return s.confirm(rows, f.traits)
+}
+
+// confirm stores rows that the Backend confirmed, but for those that are older
+// than what is stored. A row that is gone leaves a mark where a fetch could bring
+// it back.
+func (s *settling) confirm(rows []Row, traits Traits) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	s.meta.Clock++
-	for i := range rows {
-		rows[i].Confirmed = s.meta.Clock
-		s.turn.ring.Rows = append(s.turn.ring.Rows, rows[i].RowKey)
-		s.turn.seen.row(rows[i])
+	rows, err := s.newest(rows, traits)
+	if err != nil {
+		return err
 	}
-	return s.tx.PutRows(rows...)
+	s.meta.Clock++
+	s.turn.ring.Steps++
+	var put []Row
+	var gone []RowKey
+	for _, row := range rows {
+		row.Confirmed = s.meta.Clock
+		s.turn.ring.Rows = append(s.turn.ring.Rows, row.RowKey)
+		s.turn.seen.row(row)
+		if row.Value == nil && !traits.Fetched {
+			gone = append(gone, row.RowKey)
+		} else {
+			put = append(put, row)
+		}
+	}
+	if err := s.tx.DeleteRows(gone...); err != nil {
+		return err
+	}
+	return s.tx.PutRows(put...)
+}
+
+// newest returns the rows with those that are older than what is stored replaced
+// by what is stored.
+func (s *settling) newest(rows []Row, traits Traits) ([]Row, error) {
+	if traits.Newer == nil {
+		return rows, nil
+	}
+	keys := make([]RowKey, len(rows))
+	for i, row := range rows {
+		keys[i] = row.RowKey
+	}
+	stored, err := rowValues(s.tx, keys)
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		if old := stored[row.RowKey]; row.Value != nil && old != nil && !traits.Newer(row.Value, old) {
+			rows[i].Value = old
+		}
+	}
+	return rows, err
 }
 
 // release puts the group back, pinned to its Request: it may have arrived.

@@ -26,6 +26,8 @@ type World struct {
 	Backend Backend
 	// NoLock has every tab lead at once, as if there were no Web Locks.
 	NoLock bool
+	// Traits are those of every Handler.
+	Traits outbox.Traits
 
 	channel memory.Channel
 	ids     atomic.Int64
@@ -47,6 +49,7 @@ type Tab struct {
 	events  []outbox.Event
 	rows    map[outbox.RowKey]outbox.Value
 	resets  int
+	stale   int
 }
 
 // OpenTab opens a tab whose gate is open and whose Handlers, of the given names,
@@ -63,7 +66,7 @@ func (w *World) OpenVersion(version int, migrate func(outbox.Entry, int) (outbox
 	})
 	require.NoError(w.TB, err)
 	for _, name := range handlers {
-		require.NoError(w.TB, tab.Register(name, &w.Backend))
+		require.NoError(w.TB, tab.Register(name, &w.Backend, w.Traits))
 	}
 	tab.OpenGate()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -108,6 +111,9 @@ func (t *Tab) onNews(n outbox.News) {
 		t.resets++
 		clear(t.rows)
 	}
+	if n.Stale {
+		t.stale++
+	}
 	for _, row := range n.Rows {
 		t.rows[row.RowKey] = row.Value
 	}
@@ -133,6 +139,13 @@ func (t *Tab) Resets() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.resets
+}
+
+// Stale returns how often the tab was told to read its rows anew.
+func (t *Tab) Stale() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stale
 }
 
 // Events returns the types of the tab's Events so far.
@@ -176,10 +189,17 @@ func (t *Tab) Store(drafts ...outbox.Draft) []string {
 	for _, d := range drafts {
 		ids = append(ids, d.ID)
 	}
-	for _, err := range t.Enqueue(context.Background(), drafts) {
+	for _, err := range t.Try(drafts...) {
 		require.NoError(t.world.TB, err)
 	}
 	return ids
+}
+
+// Try enqueues drafts and returns an error for each that is not stored.
+func (t *Tab) Try(drafts ...outbox.Draft) []error {
+	stored := make(chan []error, 1)
+	t.Enqueue(drafts, func(errs []error) { stored <- errs })
+	return <-stored
 }
 
 // Stored returns the Entries in the store, in order.

@@ -36,7 +36,7 @@ export class Actions {
     const { name, mutationFn, classify } = config
     checkOptions('createOfflineAction()', config, actionOptions, ['name', 'onMutate', 'mutationFn'])
     checkTypes('createOfflineAction()', config, { name: 'string', payload: 'object', onMutate: 'function', mutationFn: 'function', queue: 'function', classify: 'function' })
-    this.go().call('register', `action:${name}`)
+    this.go().call('register', `action:${name}`, false, false)
     this.#actions.set(name, config)
     this.callers.add(`action:${name}`, {
       classify,

@@ -22,7 +22,7 @@ export function directHandlers(config: StdCollectionConfig<any, any>, view: View
       return [key, mutation.type === 'delete' ? undefined : (known.get(key) ?? (mutation.modified as Row))]
     })
     view.write(rows)
-    go.async('confirm', config.name, rows).catch(() => undefined)
+    go.async('confirm', config.name, rows, config.sync !== undefined).catch(() => undefined)
   }
 
   const each = async (params: Params, call: (mutation: PendingMutation, request: Request) => unknown) => {

@@ -1,4 +1,5 @@
-import { checkOptions } from './options.js'
+import { OutboxError } from './errors.js'
+import { checkOptions, checkTypes } from './options.js'
 import type { Connectivity, Platform, PullConfig, SyncStrategy } from './types.js'
 
 /** What `navigator` and its events say. */
@@ -36,6 +37,10 @@ export const syncStrategy = {
   /** Fetches what changed since a cursor, every so many milliseconds, in one tab at a time. */
   pull<T>(config: PullConfig<T>): SyncStrategy<T> {
     checkOptions('syncStrategy.pull()', config, ['fetch', 'every'], ['fetch', 'every'])
+    checkTypes('syncStrategy.pull()', config, { fetch: 'function', every: 'number' })
+    if (!(config.every > 0 && config.every < 2 ** 31)) {
+      throw new OutboxError('invalid', `syncStrategy.pull(): the option "every" must be a positive number of milliseconds below 2^31, not ${config.every}`)
+    }
     return { kind: 'pull', config }
   },
 }

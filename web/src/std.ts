@@ -9,7 +9,7 @@ import { deferred, type Guard } from './host.js'
 import { checkOptions, checkTypes } from './options.js'
 import { Screen, type News } from './screen.js'
 import { nextTask } from './task.js'
-import type { EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
+import type { Connectivity, EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
 import { View } from './view.js'
 
 /** What a Std Sync is made with. */
@@ -54,7 +54,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       database: config.platform?.databaseName,
       version: config.version ?? 0,
       concurrency: config.concurrency ?? 0,
-      connectivity: config.platform?.connectivity,
+      connectivity: config.platform?.connectivity && steady(config.platform.connectivity),
       listening: config.onEvent !== undefined,
       migrating: config.migrate !== undefined,
     },
@@ -106,7 +106,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     checkOptions('std.collection()', collection, collectionOptions, ['name', 'getKey'])
     checkTypes('std.collection()', collection, { name: 'string', getKey: 'function', onInsert: 'function', onUpdate: 'function', onDelete: 'function', sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', gcTime: 'number' })
     const view = new View(collection.name)
-    go.call('register', `collection:${collection.name}`)
+    go.call('register', `collection:${collection.name}`, collection.sync !== undefined, collection.version !== undefined)
     callers.add(`collection:${collection.name}`, { fly: flyCollection(collection), classify: collection.classify, config: collection })
     screen.add(view)
     const queued = (config.outbox ?? false) && collection.outbox !== false
@@ -194,6 +194,15 @@ function deliveredOf(transaction: Transaction<any>): Promise<void> {
   const delivered = transaction.isPersisted.promise.then(() => undefined)
   delivered.catch(() => undefined)
   return delivered
+}
+
+/** A Connectivity whose functions throw nothing into Go: when in doubt, online. */
+function steady(connectivity: Connectivity): Connectivity {
+  const { isOnline, subscribe } = guarded({
+    isOnline: () => connectivity.isOnline(),
+    subscribe: (listener: () => void) => connectivity.subscribe(listener),
+  })
+  return { isOnline: () => isOnline() ?? true, subscribe: (listener) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
 }
 
 /** The same functions, none of which throws into Go. */
