@@ -7,14 +7,14 @@ import (
 )
 
 // newsObject returns News as { rows: [collection, key, row?][], settled:
-// [transaction, failure?][], entries: row[], gone: id[], all, stale, reset }.
+// [transaction, failure?, restTransaction?, rest?][], delivered: id[], entries: row[], gone: id[], all, stale, reset }.
 func newsObject(n outbox.News) js.Value {
 	settled := make([]any, len(n.Settled))
 	for i, s := range n.Settled {
 		if s.Err == nil {
 			settled[i] = []any{s.Transaction}
 		} else {
-			settled[i] = []any{s.Transaction, failure(s.Err)}
+			settled[i] = []any{s.Transaction, failure(s.Err), s.RestTransaction, texts(s.Rest)}
 		}
 	}
 	entries := make([]any, len(n.Entries))
@@ -22,7 +22,7 @@ func newsObject(n outbox.News) js.Value {
 		entries[i] = entryRow(e)
 	}
 	return js.ValueOf(map[string]any{
-		"rows": rowsArray(n.Rows), "settled": settled, "entries": entries, "gone": texts(n.Gone), "all": n.All, "stale": n.Stale, "reset": n.Reset,
+		"rows": rowsArray(n.Rows), "settled": settled, "delivered": texts(n.Delivered), "entries": entries, "gone": texts(n.Gone), "all": n.All, "stale": n.Stale, "reset": n.Reset,
 	})
 }
 

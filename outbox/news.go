@@ -7,6 +7,10 @@ type Settlement struct {
 	Transaction string
 	// Err is nil when every Entry of the transaction was delivered.
 	Err error
+	// Rest are the Entries of a failed transaction that are still to be sent. They
+	// are waited for as RestTransaction.
+	Rest            []string
+	RestTransaction string
 }
 
 // News is what has become known of the Store. Whoever receives it applies all of
@@ -18,6 +22,8 @@ type News struct {
 	// Settled are the transactions that wait no longer, in the order in which
 	// their waits began.
 	Settled []Settlement
+	// Delivered are Entries of transactions that still wait for others of theirs.
+	Delivered []string
 	// Entries are changed ones as they are now, and Gone those no longer stored.
 	// Both are told only while somebody views the Outbox.
 	Entries []Entry
@@ -31,7 +37,7 @@ type News struct {
 }
 
 func (n News) isZero() bool {
-	return len(n.Rows) == 0 && len(n.Settled) == 0 && len(n.Entries) == 0 && len(n.Gone) == 0 && !n.All && !n.Stale && !n.Reset
+	return len(n.Rows) == 0 && len(n.Settled) == 0 && len(n.Delivered) == 0 && len(n.Entries) == 0 && len(n.Gone) == 0 && !n.All && !n.Stale && !n.Reset
 }
 
 // sight is what is known of the Store at one moment, because a look read it or a

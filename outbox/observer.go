@@ -290,6 +290,6 @@ func (o *observer) news(l look, s *sight) News {
 			news.Gone = append(news.Gone, id)
 		}
 	}
-	news.Settled = o.waiters.settle(s)
+	news.Settled, news.Delivered = o.waiters.settle(s)
 	return news
 }

@@ -111,11 +111,12 @@ func (w *waiters) all() (ids []string) {
 }
 
 // settle takes off the Waiters whose wait has ended by what is known, and returns
-// how, in the order in which they began.
-func (w *waiters) settle(s *sight) []Settlement {
+// how, in the order in which they began, and which Entries were delivered whose
+// transaction waits on.
+func (w *waiters) settle(s *sight) (settled []Settlement, delivered []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ended := map[*waiter]error{}
+	ended, byID := map[*waiter]error{}, map[string]*waiter{}
 	for _, e := range s.inOrder() {
 		one := w.known(e.ID)
 		if _, first := ended[one]; one != nil && !first && e.Status == Failed {
@@ -130,12 +131,48 @@ func (w *waiters) settle(s *sight) []Settlement {
 		if why != nil && ended[one] == nil {
 			ended[one] = why
 		}
+		byID[id] = one
 		delete(w.byEntry, id)
 		if delete(one.open, id); len(one.open) == 0 && ended[one] == nil {
 			ended[one] = nil
 		}
 	}
-	return w.end(ended)
+	for id, why := range s.gone {
+		if one := byID[id]; one != nil && why == nil {
+			if _, over := ended[one]; !over {
+				delivered = append(delivered, id)
+			}
+		}
+	}
+	settled = w.end(ended)
+	for i, one := range w.inTurn(ended) {
+		if ended[one] != nil {
+			settled[i].Rest, settled[i].RestTransaction = w.split(one, s)
+		}
+	}
+	return settled, delivered
+}
+
+// split goes on waiting for what a failed transaction has left to be sent.
+func (w *waiters) split(one *waiter, s *sight) (rest []string, transaction string) {
+	open := map[string]string{}
+	for id, queue := range one.open {
+		if e, seen := s.entries[id]; !seen || e.Status != Failed {
+			open[id] = queue
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) == 0 {
+		return nil, ""
+	}
+	sort.Strings(rest)
+	w.begun++
+	other := &waiter{transaction: rest[0] + "~", turn: w.begun, open: open}
+	w.byTransaction[other.transaction] = other
+	for id := range open {
+		w.byEntry[id] = other
+	}
+	return rest, other.transaction
 }
 
 // known returns the Waiter of an Entry, if it is known to be stored.
@@ -148,15 +185,22 @@ func (w *waiters) known(id string) *waiter {
 	return one
 }
 
-func (w *waiters) end(ended map[*waiter]error) []Settlement {
+// inTurn returns Waiters in the order in which they began.
+func (w *waiters) inTurn(ended map[*waiter]error) []*waiter {
 	order := make([]*waiter, 0, len(ended))
 	for one := range ended {
 		order = append(order, one)
-		w.remove(one)
 	}
 	sort.Slice(order, func(i, j int) bool { return order[i].turn < order[j].turn })
+	return order
+}
+
+// end takes Waiters off, and returns how they ended.
+func (w *waiters) end(ended map[*waiter]error) []Settlement {
+	order := w.inTurn(ended)
 	settled := make([]Settlement, len(order))
 	for i, one := range order {
+		w.remove(one)
 		settled[i] = Settlement{Transaction: one.transaction, Err: ended[one]}
 	}
 	return settled

@@ -127,6 +127,13 @@ func (t *Tab) Settled(transaction string) (error, bool) {
 	return err, ok
 }
 
+// Order returns the transactions in the order in which they were settled.
+func (t *Tab) Order() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.order)
+}
+
 // Row returns what the tab was last told of a row.
 func (t *Tab) Row(collection, key string) outbox.Value {
 	t.mu.Lock()

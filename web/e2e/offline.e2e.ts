@@ -56,6 +56,8 @@ test('an edit survives the death of the browser right after it is stored', async
   })
   await now.chrome.kill()
 
+  // The page's own switch may not have survived; the server's fault does.
+  await now.server.fault({ path: '/api/todos', mode: 'hold' })
   const again = await Chrome.start(now.chrome.profile)
   try {
     const second = await again.tab(now.server.url)
@@ -63,6 +65,7 @@ test('an edit survives the death of the browser right after it is stored', async
     assert.deepEqual(await titles(second), { a: 'a2', c: 'c', d: 'd' })
     assert.deepEqual(await now.server.requests(), [])
     await second.evaluate(() => void (lab.network.off = false))
+    await now.server.heal()
     await eventually(async () => assert.deepEqual(await entries(second), []))
     assert.deepEqual(applied(await now.server.requests()).sort(), ['DELETE /api/todos/b', 'PATCH /api/todos/a', 'POST /api/todos'])
   } finally {

@@ -1,6 +1,7 @@
 import isNetworkError from 'is-network-error'
 import { describe, type StoredError } from './errors.js'
 import { keyText, storable, type Row } from './rows.js'
+import { attempt } from './task.js'
 import type { Request, StdCollectionConfig, Verdict } from './types.js'
 
 /** A Request as Go hands it over. */
@@ -49,7 +50,10 @@ export function confirmedRows<T extends object>(config: StdCollectionConfig<T, a
   const rows: Rows = []
   for (const value of Array.isArray(returned) ? returned : [returned]) {
     const key = keyIn(config, value)
-    if (key !== undefined && keys.includes(key)) rows.push([key, storable(config.name, value as object)])
+    if (key === undefined || !keys.includes(key)) continue
+    // The Backend has the write, whatever it answered: a row that cannot be kept
+    // counts as no answer.
+    attempt(() => rows.push([key, storable(config.name, value as object)]))
   }
   return rows
 }
@@ -67,7 +71,8 @@ function keyIn<T extends object>(config: StdCollectionConfig<T, any>, value: unk
 /** Whether the Backend could not be reached, by what a callback threw. */
 export function isUnreachable(thrown: unknown, classify: readonly (((error: unknown) => Verdict) | undefined)[]): boolean {
   for (const look of classify) {
-    const verdict = look?.(thrown)
+    let verdict: Verdict
+    attempt(() => (verdict = look?.(thrown)))
     if (verdict !== undefined) return verdict === 'unreachable'
   }
   const { name, _tag } = (thrown ?? {}) as { name?: unknown; _tag?: unknown }

@@ -1,4 +1,4 @@
-import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
+import { isUnreachable, refusal, type Answer, type Flown, type Fly } from './callbacks.js'
 import { OutboxError } from './errors.js'
 import type { Guard } from './host.js'
 import { keyText, storable, type Row } from './rows.js'
@@ -36,10 +36,12 @@ export class Callers {
     this.#run(id, [classify, this.classify], async (signal) => {
       const { id: idempotencyKey, entryIds, attempt, enqueuedAt } = flown
       const request: Request = { idempotencyKey, signal, entryIds, attempt, enqueuedAt }
+      // The callback gets copies: what it does to them is not stored.
+      const { base, changes, latest, payload } = structuredClone({ base: flown.base, changes: flown.changes, latest: flown.latest, payload: flown.payload })
       try {
-        return { rows: await fly(flown, request) }
+        return { rows: await fly({ ...flown, ...(base && { base }), ...(changes && { changes }), ...(latest && { latest }), payload }, request) }
       } catch (error) {
-        for (const entry of entryIds) this.#causes.set(entry, error)
+        if (!isUnreachable(error, [classify, this.classify])) for (const entry of entryIds) this.#causes.set(entry, error)
         throw error
       }
     })
@@ -74,6 +76,12 @@ export class Callers {
     this.#open.delete(id)
   }
 
+  /** Aborts all that run: nobody waits for their answers. */
+  abandon(why: OutboxError): void {
+    for (const controller of this.#open.values()) controller.abort(why)
+    this.#open.clear()
+  }
+
   /** What a callback of this tab threw for an Entry. */
   causeOf(entry: string | undefined): unknown {
     if (entry === undefined) return undefined
@@ -97,6 +105,7 @@ export class Callers {
     this.#open.set(id, controller)
     run(controller.signal)
       .catch((error: unknown): Answer => refusal(error, classify))
+      .catch((error: unknown): Answer => (reportError(error), { error: { name: 'Error', message: 'what the callback threw cannot be read' }, unreachable: false }))
       .then((answer) => {
         if (this.#open.delete(id)) this.#land(id, answer)
       })

@@ -1,6 +1,7 @@
 import { errorOf, isFailure, OutboxError, type Failure } from './errors.js'
 import { env, Go } from './generated/wasm_exec.js'
 import { covers, spread } from './rows.js'
+import { attempt } from './task.js'
 
 /**
  * The one place where TypeScript reaches Go. It owns what must outlive a module
@@ -163,7 +164,8 @@ export class Instance {
     this.#death.resolve()
     for (const promised of this.#pending.values()) promised.reject(this.#crash)
     this.#pending.clear()
-    for (const mourn of [...this.#mourners]) mourn(this.#crash)
+    const crash = this.#crash
+    for (const mourn of [...this.#mourners]) attempt(() => mourn(crash))
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
+import { OutboxError } from './errors.js'
 import { deferred, type Deferred } from './host.js'
 import { keyOf, storable, type Row } from './rows.js'
 import type { TanStackDb } from './types.js'
+import type { View } from './view.js'
 
 /** A TanStack transaction whose writes are in the Outbox, or on their way there. */
 export interface Live {
@@ -13,6 +15,8 @@ export interface Live {
   readonly stored: Deferred<void>
   /** What TanStack waits for; a replayed transaction has none. */
   readonly handler: Deferred<void> | undefined
+  /** The Collections it is laid over. */
+  readonly views: Set<View>
 }
 
 /** An Entry as Go hands it over for replay. */
@@ -50,6 +54,7 @@ export interface Draft {
 
 /** Returns what a mutation writes, as it is stored. */
 export function draftOf(mutation: PendingMutation, id: string, transaction: string, collection: string, key: string): Draft {
+  if (Number.isNaN(mutation.key)) throw new OutboxError('invalid', `${collection}: the key of a row is NaN; getKey must return a string or a number`)
   const draft: Draft = { id, transaction, collection, key, op: mutation.type }
   if (mutation.type !== 'insert') draft.base = storable(collection, mutation.original)
   if (mutation.type === 'insert') draft.changes = storable(collection, mutation.modified)
@@ -66,7 +71,7 @@ export function overlay(db: TanStackDb, id: string): Live {
   transaction.createdAt = new Date(0)
   const stored = deferred<void>()
   stored.resolve()
-  return { id, transaction, entryIds: [], stored, handler: undefined }
+  return { id, transaction, entryIds: [], stored, handler: undefined, views: new Set() }
 }
 
 /** Returns the mutation of a stored Entry over the row as it is below it. */

@@ -4,14 +4,15 @@ import { errorOf, OutboxError, type Failure } from './errors.js'
 import { deferred, type Deferred, type Guard } from './host.js'
 import { draftOf, mutationOf, overlay, type Draft, type Live, type Replayed } from './live.js'
 import { keyText, type Row } from './rows.js'
-import { nextTask } from './task.js'
+import { attempt, nextTask } from './task.js'
 import type { EntryRow, StdCollectionConfig, TanStackDb } from './types.js'
 import { written, type Confirmed, type View } from './view.js'
 
 /** What Go found in the store. */
 export interface News {
   rows: [collection: string, key: string, row: Row | undefined][]
-  settled: [transaction: string, failure?: Failure][]
+  settled: [transaction: string, failure?: Failure, restTransaction?: string, rest?: string[]][]
+  delivered: string[]
   entries: EntryRow[]
   gone: string[]
   all: boolean
@@ -49,16 +50,17 @@ export class Screen {
   }
 
   /** Puts a Collection's stored rows and Entries on screen. */
-  start(view: View): void {
+  start(view: View, misses = 0): void {
     const started = this.#starting.get(view.name)
     this.go()
       .async('replay', view.name)
       .then(
         () => started?.resolve(),
         (error: unknown) => {
-          // What cannot be read is not shown, and what is written will say why.
+          // What cannot be read is not shown yet, and what is written will say why.
           view.ready()
           started?.reject(error)
+          if (error instanceof OutboxError && error.code === 'storage') setTimeout(() => this.start(view, misses + 1), Math.min(30_000, 1_000 * 2 ** misses))
         },
       )
   }
@@ -69,21 +71,26 @@ export class Screen {
     if (!view?.collection) return
     const confirmed = new Map<string, Row | undefined>()
     for (const [, key, row] of rows) if (row !== undefined) confirmed.set(key, row)
+    // The overlays first: a commit tells of the rows it writes and of no others.
     this.#lay(entries, (_, key) => confirmed.get(key))
-    view.write([...confirmed])
-    view.recompute()
+    attempt(() => view.recompute())
+    attempt(() => view.write([...confirmed]))
     view.ready()
   }
 
   /** Lays stored Entries over the rows again. */
   restore(entries: readonly Replayed[]): void {
-    for (const view of this.#lay(entries, (view, key) => view.confirmed(key))) view.recompute()
+    for (const [view, keys] of this.#lay(entries, (view, key) => view.confirmed(key))) {
+      view.rebase(keys)
+      attempt(() => view.recompute())
+    }
   }
 
-  /** Makes overlays of stored Entries, and returns the Collections they are in. */
-  #lay(entries: readonly Replayed[], confirmed: (view: View, key: string) => Row | undefined): Set<View> {
-    const touched = new Set<View>()
+  /** Makes overlays of stored Entries, and returns the Collections and keys they are in. */
+  #lay(entries: readonly Replayed[], confirmed: (view: View, key: string) => Row | undefined): Map<View, Set<string>> {
+    const touched = new Map<View, Set<string>>()
     const below = new Map<string, Row | undefined>()
+    const laid = new Map<Live, [View, PendingMutation, entryId: string][]>()
     for (const entry of entries) {
       const view = this.#views.get(collectionOf(entry.name))
       const collection = view?.collection
@@ -92,14 +99,23 @@ export class Screen {
       const mutation = mutationOf(entry, collection, below.has(place) ? below.get(place) : confirmed(view, entry.key))
       below.set(place, written(mutation, mutation.original as Row))
       const live = this.#lives.get(entry.transaction) ?? overlay(this.db, entry.transaction)
-      live.transaction.applyMutations([mutation])
-      this.#remember(live, entry.id)
-      view.add(live, live.transaction.mutations.length - 1)
-      view.track(live)
-      live.transaction.setState('persisting')
-      touched.add(view)
+      this.#lives.set(live.id, live)
+      laid.set(live, [...(laid.get(live) ?? []), [view, mutation, entry.id]])
+      touched.set(view, (touched.get(view) ?? new Set()).add(entry.key))
     }
+    for (const [live, mutations] of laid) this.#layOver(live, mutations)
     return touched
+  }
+
+  #layOver(live: Live, laid: readonly [View, PendingMutation, entryId: string][]): void {
+    const from = live.transaction.mutations.length
+    live.transaction.applyMutations(laid.map(([, mutation]) => mutation))
+    laid.forEach(([view, , entryId], n) => {
+      this.#remember(live, entryId)
+      view.add(live, from + n)
+      view.track(live)
+    })
+    live.transaction.setState('persisting')
   }
 
   #remember(live: Live, entryId: string): void {
@@ -152,7 +168,7 @@ export class Screen {
 
   #send(transaction: Transaction<any>, drafts: Draft[]): Promise<void> {
     const handler = deferred<void>()
-    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler }
+    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler, views: new Set() }
     for (const draft of drafts) this.#remember(live, draft.id)
     this.#addTo(live)
     this.#enqueue(live, drafts)
@@ -176,7 +192,7 @@ export class Screen {
   #enqueue(live: Live, drafts: Draft[]): void {
     if (!this.#batch) {
       this.#batch = { drafts: [], lives: [] }
-      nextTask(() => this.#flush())
+      nextTask(() => this.flush())
     }
     for (const draft of drafts) {
       this.#batch.drafts.push(draft)
@@ -184,7 +200,8 @@ export class Screen {
     }
   }
 
-  #flush(): void {
+  /** Hands over what this task has written so far. */
+  flush(): void {
     const batch = this.#batch
     if (!batch) return
     this.#batch = undefined
@@ -217,6 +234,35 @@ export class Screen {
   /** Shows what Go found: all rows and all settled transactions together. */
   show(news: News): void {
     if (news.stale) for (const view of this.#views.values()) this.#reload(view)
+    const delivered: Live[] = []
+    const failed: [Live, Failure, restTransaction: string, rest: string[]][] = []
+    for (const [id, failure, restTransaction = '', rest = []] of news.settled) {
+      const live = this.#lives.get(id)
+      if (live && failure) failed.push([live, failure, restTransaction, rest])
+      else if (live) delivered.push(live)
+    }
+    const touched = new Set<View>()
+    for (const id of news.delivered) this.#part(id, touched)
+    for (const live of delivered) {
+      for (const view of this.#forget(live)) touched.add(view)
+      live.transaction.setState('completed')
+    }
+    for (const [view, rows] of this.#rowsOf(news)) attempt(() => view.write(rows))
+    for (const view of touched) attempt(() => view.settle())
+    for (const live of delivered) {
+      live.transaction.collections.clear()
+      live.transaction.isPersisted.resolve(live.transaction)
+      live.handler?.resolve()
+    }
+    for (const [live, failure, restTransaction, rest] of failed) {
+      const layRest = this.#keep(live, restTransaction, rest)
+      this.#fail(live, errorOf(failure, this.callers.causeOf(failure.entryId)))
+      layRest()
+    }
+    if (news.reset) for (const view of this.#views.values()) attempt(() => view.write(view.keys().map((key): Confirmed => [key, undefined])))
+  }
+
+  #rowsOf(news: News): Map<View, Confirmed[]> {
     const rows = new Map<View, Confirmed[]>()
     for (const [name, key, row] of news.rows) {
       const view = this.#views.get(name)
@@ -225,27 +271,38 @@ export class Screen {
       if (list) list.push([key, row])
       else rows.set(view, [[key, row]])
     }
-    const delivered: Live[] = []
-    const failed: [Live, Failure][] = []
-    for (const [id, failure] of news.settled) {
-      const live = this.#lives.get(id)
-      if (live && failure) failed.push([live, failure])
-      else if (live) delivered.push(live)
+    return rows
+  }
+
+  /** One Entry of a transaction that waits on is delivered: its row is confirmed. */
+  #part(entryId: string, touched: Set<View>): void {
+    const live = this.#byEntry.get(entryId)
+    if (!live || live.entryIds.length === 1) return
+    this.#byEntry.delete(entryId)
+    const at = live.entryIds.indexOf(entryId)
+    for (const view of live.views) {
+      view.drop(live, at)
+      touched.add(view)
     }
-    const touched = new Set<View>()
-    for (const live of delivered) {
-      for (const view of this.#forget(live)) touched.add(view)
-      live.transaction.setState('completed')
+  }
+
+  /** Keeps on screen what a failed transaction has left to be sent, once that is off. */
+  #keep(live: Live, transaction: string, entryIds: readonly string[]): () => void {
+    const kept = entryIds.flatMap((id): [View, PendingMutation, string][] => {
+      const mutation = (live.transaction.mutations as PendingMutation[])[live.entryIds.indexOf(id)]
+      const view = mutation && this.#viewOf(mutation)
+      return view && mutation.optimistic ? [[view, { ...mutation }, id]] : []
+    })
+    return () => {
+      if (kept.length === 0) return
+      const rest = overlay(this.db, transaction)
+      this.#lives.set(transaction, rest)
+      this.#layOver(rest, kept)
+      for (const [view, mutation] of kept) {
+        view.rebase([keyText(mutation.key)])
+        attempt(() => view.recompute())
+      }
     }
-    for (const [view, list] of rows) view.write(list)
-    for (const view of touched) view.settle()
-    for (const live of delivered) {
-      live.transaction.collections.clear()
-      live.transaction.isPersisted.resolve(live.transaction)
-      live.handler?.resolve()
-    }
-    for (const [live, failure] of failed) this.#fail(live, errorOf(failure, this.callers.causeOf(failure.entryId)))
-    if (news.reset) for (const view of this.#views.values()) view.write(view.keys().map((key): Confirmed => [key, undefined]))
   }
 
   /** Reads a Collection's confirmed rows anew. */
@@ -267,7 +324,7 @@ export class Screen {
   #forget(live: Live): View[] {
     this.#lives.delete(live.id)
     for (const id of live.entryIds) this.#byEntry.delete(id)
-    const views = [...this.#views.values()].filter((view) => live.transaction.mutations.some((m: PendingMutation) => (m.collection as unknown) === view.collection))
+    const views = [...live.views]
     for (const view of views) view.remove(live)
     return views
   }
@@ -277,7 +334,7 @@ export class Screen {
     this.#forget(live)
     live.stored.reject(error)
     if (live.handler) live.handler.reject(error)
-    else live.transaction.rollback({ error: error as Error })
+    else attempt(() => live.transaction.rollback({ error: error as Error }))
   }
 
   /** The module is dead: nothing it was to settle can resolve any more. */

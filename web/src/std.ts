@@ -8,7 +8,7 @@ import { errorOf, isFailure, OutboxError } from './errors.js'
 import { deferred, type Guard } from './host.js'
 import { checkOptions, checkTypes } from './options.js'
 import { Screen, type News } from './screen.js'
-import { nextTask } from './task.js'
+import { attempt, nextTask } from './task.js'
 import type { Connectivity, EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
 import { View } from './view.js'
 
@@ -32,13 +32,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
   }
 
-  const tell = (event: OutboxEvent) => {
-    try {
-      config.onEvent?.(event)
-    } catch (error) {
-      reportError(error)
-    }
-  }
+  const tell = (event: OutboxEvent) => attempt(() => config.onEvent?.(event))
   const callers = new Callers(() => go, config.classify)
   const screen = new Screen(() => go, db, callers)
   const entity = new Entity(() => go, db, config.name)
@@ -61,7 +55,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     guarded({
       event: (event: OutboxEvent) => tell(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
       news: (news: News) => {
-        screen.show(news)
+        attempt(() => screen.show(news))
         entity.show(news)
       },
       stored: (batch: number, refused: Parameters<Screen['stored']>[1]) => screen.stored(batch, refused),
@@ -84,22 +78,26 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   names.add(config.name)
   const stopMourning = go.instance.onDeath((crash) => {
     names.delete(config.name)
+    callers.abandon(crash)
     screen.abandon(crash)
     tell({ type: 'crashed', at: Date.now(), sync: config.name, error: crash })
   })
 
+  /** Opens the Ready Gate once what is stored is on screen, or cannot be read. */
+  const openGate = async () => {
+    for (const collection of boot) collection.preload().catch(() => undefined)
+    const read = await Promise.allSettled(boot.map((collection) => screen.hydrated(collection)))
+    const replayed = await Promise.allSettled([actions.replay()])
+    if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
+    go.call('openGate')
+    for (const outcome of [...read, ...replayed]) if (outcome.status === 'rejected') throw outcome.reason
+  }
   const boot: Collection<any, any>[] = []
   let booting = true
   const ready = deferred<void>()
   nextTask(() => {
     booting = false
-    Promise.all(boot.map((collection) => (collection.preload(), screen.hydrated(collection))))
-      .then(() => actions.replay())
-      .then(() => {
-        if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
-        go.call('openGate')
-      })
-      .then(ready.resolve, ready.reject)
+    openGate().then(ready.resolve, ready.reject)
   })
 
   function options<T extends object, TKey extends string | number>(collection: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey> {
@@ -180,6 +178,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       return { dropped: await go.async<number>('reset', unsent === 'refuse') }
     },
     dispose() {
+      if (!disposal) screen.flush()
       disposal ??= go.async('dispose').finally(() => {
         names.delete(config.name)
         stopMourning()
@@ -211,12 +210,9 @@ function guarded<T extends Record<string, (...args: never[]) => unknown>>(functi
     Object.entries(functions).map(([name, fn]) => [
       name,
       (...args: never[]) => {
-        try {
-          return fn(...args)
-        } catch (error) {
-          reportError(error)
-          return undefined
-        }
+        let value: unknown
+        attempt(() => (value = fn(...args)))
+        return value
       },
     ]),
   ) as T

@@ -1,6 +1,7 @@
 import type { Collection, PendingMutation, SyncConfig, Transaction } from '@tanstack/db'
 import type { Live } from './live.js'
 import { keyOf, keyText, type Row } from './rows.js'
+import { attempt } from './task.js'
 
 type SyncParams = Parameters<SyncConfig<any, any>['sync']>[0]
 
@@ -25,8 +26,9 @@ interface Unsent {
 export class View {
   #params: SyncParams | undefined
   #hydrated = false
-  readonly #lives = new Set<Live>()
-  /** The unsent writes of a row, oldest first. */
+  /** The places of each unsent transaction's writes to this Collection. */
+  readonly #lives = new Map<Live, Set<number>>()
+  /** The unsent writes of a row, in TanStack's order of their transactions. */
   readonly #byKey = new Map<string, Unsent[]>()
 
   constructor(readonly name: string) {}
@@ -62,11 +64,44 @@ export class View {
 
   /** Counts a mutation of a transaction among the unsent. */
   add(live: Live, at: number): void {
-    this.#lives.add(live)
-    const key = keyText((live.transaction.mutations[at] as PendingMutation).key)
-    const unsent = this.#byKey.get(key)
-    if (unsent) unsent.push({ live, at })
-    else this.#byKey.set(key, [{ live, at }])
+    const places = this.#lives.get(live)
+    if (places) places.add(at)
+    else this.#lives.set(live, new Set([at]))
+    live.views.add(this)
+    const key = keyAt(live, at)
+    const unsent = this.#byKey.get(key) ?? []
+    this.#byKey.set(key, unsent)
+    const before = unsent.findLastIndex((other) => other.live.transaction.compareCreatedAt(live.transaction) <= 0)
+    unsent.splice(before + 1, 0, { live, at })
+  }
+
+  /** Takes one mutation of a transaction that stays off the screen. */
+  drop(live: Live, at: number): void {
+    const mutations = live.transaction.mutations as PendingMutation[]
+    if (!this.#lives.get(live)?.has(at)) return
+    mutations[at] = { ...(mutations[at] as PendingMutation), optimistic: false }
+    this.#take(live, at)
+  }
+
+  #take(live: Live, at: number): void {
+    const places = this.#lives.get(live)
+    if (!places?.delete(at)) return
+    if (places.size === 0) this.#lives.delete(live)
+    const key = keyAt(live, at)
+    const left = this.#byKey.get(key)?.filter((unsent) => unsent.live !== live || unsent.at !== at) ?? []
+    if (left.length === 0) this.#byKey.delete(key)
+    else this.#byKey.set(key, left)
+    this.#rebase(key, this.confirmed(key))
+  }
+
+  /** Takes a transaction from the unsent, and rebuilds what lies above it. */
+  remove(live: Live): void {
+    for (const at of [...(this.#lives.get(live) ?? [])]) this.#take(live, at)
+  }
+
+  /** Rebuilds what is unsent of some rows. */
+  rebase(keys: Iterable<string>): void {
+    for (const key of keys) this.#rebase(key, this.confirmed(key))
   }
 
   /** Lays a replayed transaction over the rows; {@link recompute} shows it. */
@@ -89,19 +124,6 @@ export class View {
     return this.#params ? [...this.#state.syncedData.keys()].map(keyText) : []
   }
 
-  /** Takes a transaction from the unsent, and rebuilds what lies above it. */
-  remove(live: Live): void {
-    if (!this.#lives.delete(live)) return
-    for (const mutation of live.transaction.mutations) {
-      if (mutation.collection !== this.collection) continue
-      const key = keyText(mutation.key)
-      const left = this.#byKey.get(key)?.filter((unsent) => unsent.live !== live) ?? []
-      if (left.length === 0) this.#byKey.delete(key)
-      else this.#byKey.set(key, left)
-      this.#rebase(key, this.confirmed(key))
-    }
-  }
-
   /**
    * Writes confirmed rows in one sync transaction, with everything unsent rebuilt
    * over them. TanStack holds sync back while a transaction persists; for the
@@ -112,12 +134,13 @@ export class View {
     if (!params || rows.length === 0) return
     params.begin()
     for (const [text, row] of rows) {
-      const key = keyOf(text)
-      if (row !== undefined) params.write({ type: 'update', value: { ...row } as never })
-      else if (this.#state.syncedData.get(key) !== undefined) params.write({ type: 'delete', key: key as never })
+      attempt(() => {
+        if (row === undefined) params.write({ type: 'delete', key: keyOf(text) as never })
+        else params.write({ type: 'update', value: { ...row } as never })
+      })
       this.#rebase(text, row)
     }
-    const held = [...this.#lives].filter(({ transaction }) => transaction.state === 'persisting')
+    const held = [...this.#lives.keys()].filter(({ transaction }) => transaction.state === 'persisting')
     for (const { transaction } of held) transaction.setState('pending')
     try {
       params.commit()
@@ -143,6 +166,10 @@ export class View {
       if (row !== undefined) mutations[at] = { ...mutation, modified: row } as PendingMutation
     }
   }
+}
+
+function keyAt(live: Live, at: number): string {
+  return keyText((live.transaction.mutations[at] as PendingMutation).key)
 }
 
 /** The row that a mutation leaves, over the row below it; `undefined` after a delete. */
