@@ -71,6 +71,7 @@ func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Po
 	ports, err := open(Platform{
 		Sync: s.name, Persistent: config.Get("persistent").Bool(), Database: textOr(config.Get("database")),
 		Lost: func(err error) {
+			s.outbox.Suspect()
 			s.event(outbox.Event{Type: outbox.EventStorage, At: time.Now(), Sync: s.name, Error: &outbox.Error{Code: outbox.CodeStorage, Message: err.Error()}})
 		},
 	})

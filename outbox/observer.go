@@ -192,6 +192,7 @@ func (o *observer) read(tx Tx, l look, s *sight) error {
 		s.other = &meta
 		return nil
 	}
+	o.records.known(meta)
 	s.clock = meta.Clock
 	entries, err := found(tx, meta.Sync, l)
 	if err != nil {

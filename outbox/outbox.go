@@ -99,6 +99,7 @@ func New(cfg Config) (*Outbox, error) {
 		inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	o.status = newStatusBoard(o)
+	o.records.known = o.status.know
 	return o, nil
 }
 
@@ -261,6 +262,9 @@ func (o *Outbox) store(batches []batch) {
 		drafts = append(drafts, b.drafts...)
 	}
 	entries, errs, err := o.records.enqueue(context.Background(), drafts)
+	if CodeOf(err) == CodeReset {
+		o.observer.look(Ring{All: true})
+	}
 	if err != nil && len(batches) > 1 {
 		for _, b := range batches {
 			o.store([]batch{b})
@@ -489,6 +493,16 @@ func (o *Outbox) connectivityChanged() {
 	o.drainer.look(Ring{})
 	o.status.stale()
 	o.emit(Event{Type: what})
+}
+
+// Suspect looks at everything: the store may not be what it was, because its
+// connection was closed from outside.
+func (o *Outbox) Suspect() {
+	o.observer.look(Ring{All: true})
+	if o.leading.Load() {
+		o.drainer.look(Ring{All: true})
+	}
+	o.status.stale()
 }
 
 func (o *Outbox) storageFailed(err error) { o.emit(Event{Type: EventStorage, Error: err}) }

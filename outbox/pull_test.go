@@ -75,6 +75,7 @@ func TestAPullStoresRowsAndCursorAndTellsEveryTab(t *testing.T) {
 		one, two := w.OpenTab(todos), w.OpenTab(todos)
 		t.Cleanup(one.Close)
 		t.Cleanup(two.Close)
+		synctest.Wait()
 		f := &feed{pages: []outbox.Page{
 			{Rows: []outbox.Row{pulled("1", "a:1")}, Cursor: outboxtest.Fields{"at": "1"}, More: true},
 			{Rows: []outbox.Row{pulled("2", "a:2")}, Cursor: outboxtest.Fields{"at": "2"}},

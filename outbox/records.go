@@ -15,14 +15,16 @@ type records struct {
 	sync    string
 	session session
 	newID   func() string
-	now     func() time.Time
+	// known is told the Meta of this session whenever it has been read or written.
+	known func(Meta)
+	now   func() time.Time
 }
 
 // update runs fn in a transaction of this session.
 func (r *records) update(ctx context.Context, doing string, durability Durability, fn func(Tx, *Meta) error) error {
-	return wrapStorage(doing, r.store.Update(ctx, durability, func(tx Tx) error {
-		meta, err := r.joined(tx)
-		if err != nil {
+	var meta Meta
+	err := r.store.Update(ctx, durability, func(tx Tx) (err error) {
+		if meta, err = r.joined(tx); err != nil {
 			return err
 		}
 		before := meta
@@ -33,7 +35,12 @@ func (r *records) update(ctx context.Context, doing string, durability Durabilit
 			return tx.PutMeta(meta)
 		}
 		return nil
-	}))
+	})
+	if err != nil {
+		return wrapStorage(doing, err)
+	}
+	r.known(meta)
+	return nil
 }
 
 // joined returns the Meta, if it still is that of this session.

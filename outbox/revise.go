@@ -7,7 +7,7 @@ func (r *records) discard(ctx context.Context, id string) (turn, error) {
 	var t turn
 	err := r.update(ctx, "discard the entry", Relaxed, func(tx Tx, meta *Meta) error {
 		t = turn{}
-		entry, err := one(tx, id)
+		entry, err := r.one(tx, id)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func unpin(tx Tx, entry Entry) error {
 func (r *records) retry(ctx context.Context, id string) (revived []Entry, err error) {
 	err = r.update(ctx, "retry the entry", Strict, func(tx Tx, meta *Meta) error {
 		revived = nil
-		entry, err := one(tx, id)
+		entry, err := r.one(tx, id)
 		if err != nil {
 			return err
 		}
@@ -117,12 +117,13 @@ func (r *records) family(tx Tx, entry Entry) ([]Entry, error) {
 	return family, nil
 }
 
-func one(tx Tx, id string) (Entry, error) {
+// one returns an Entry of this Std Sync.
+func (r *records) one(tx Tx, id string) (Entry, error) {
 	entries, err := tx.Entries(id)
 	if err != nil {
 		return Entry{}, err
 	}
-	if len(entries) == 0 {
+	if len(entries) == 0 || entries[0].Sync != r.sync {
 		return Entry{}, &Error{Code: CodeInvalid, EntryID: id, Message: "there is no entry " + id + ": it was delivered, discarded or never stored"}
 	}
 	return entries[0], nil

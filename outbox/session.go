@@ -140,8 +140,15 @@ func (o *Outbox) restart(generation string) {
 }
 
 // changedSession acts on a store whose Generation is not this session's: another
-// tab has reset it, or a newer version of the app has taken it over.
+// tab has reset it, a newer version of the app has taken it over, or it was deleted.
 func (o *Outbox) changedSession(meta Meta) {
+	if meta.Format == 0 {
+		var err error
+		if meta, _, err = o.records.open(context.Background(), o.cfg.Version, o.cfg.Migrate); err != nil {
+			o.storageFailed(err)
+			return
+		}
+	}
 	if o.cfg.Version != 0 && meta.Version != o.cfg.Version {
 		o.supersede()
 		return

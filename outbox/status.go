@@ -23,11 +23,12 @@ type Status struct {
 type statusBoard struct {
 	outbox *Outbox
 
-	mu        sync.Mutex
-	last      Status
-	listeners map[int]func(Status)
-	nextID    int
-	wake      chan struct{}
+	mu sync.Mutex
+	// last is what is known, and told what the listeners know.
+	last, told Status
+	listeners  map[int]func(Status)
+	nextID     int
+	wake       chan struct{}
 }
 
 // statusAfter is how long a change is left to be followed by others before the
@@ -95,6 +96,16 @@ func (b *statusBoard) run(ctx context.Context) {
 	}
 }
 
+// know takes over the counts of a Meta that was read or written, so that a Status
+// is never behind a promise.
+func (b *statusBoard) know(meta Meta) {
+	b.mu.Lock()
+	b.last.Pending, b.last.InRequest, b.last.Failed = meta.Counts.Pending, meta.Counts.InRequest, meta.Counts.Failed
+	b.last.WaitingFor = b.why(meta)
+	b.mu.Unlock()
+	b.stale()
+}
+
 func (b *statusBoard) refresh(ctx context.Context) {
 	s, err := b.look(ctx)
 	if err != nil {
@@ -102,8 +113,8 @@ func (b *statusBoard) refresh(ctx context.Context) {
 	}
 	s = b.outbox.here(s)
 	b.mu.Lock()
-	changed := s != b.last
-	b.last = s
+	changed := s != b.told
+	b.last, b.told = s, s
 	listeners := make([]func(Status), 0, len(b.listeners))
 	for _, l := range b.listeners {
 		listeners = append(listeners, l)

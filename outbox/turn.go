@@ -222,23 +222,23 @@ func gatesOf(tx Tx, found [][]Entry) (map[string]bool, error) {
 func latest(tx Tx, requests []Request) error {
 	keys := make([]RowKey, 0, len(requests))
 	for _, q := range requests {
-		if key, ok := rowKey(q); ok {
+		if key, ok := q.entity(); ok && q.Op != OpInsert {
 			keys = append(keys, key)
 		}
 	}
 	rows, err := rowValues(tx, keys)
 	for i := range requests {
-		if key, ok := rowKey(requests[i]); ok {
+		if key, ok := requests[i].entity(); ok {
 			requests[i].Latest = rows[key]
 		}
 	}
 	return err
 }
 
-// rowKey returns the record a Request changes, if it changes a known one.
-func rowKey(q Request) (RowKey, bool) {
+// entity returns the record a Request changes, if it is not an action's.
+func (q Request) entity() (RowKey, bool) {
 	collection, ok := CollectionOf(q.Name)
-	return RowKey{Sync: q.Entries[0].Sync, Collection: collection, Key: q.Key}, ok && q.Op != OpInsert
+	return RowKey{Sync: q.Entries[0].Sync, Collection: collection, Key: q.Key}, ok
 }
 
 func rowValues(tx Tx, keys []RowKey) (map[RowKey]Value, error) {
@@ -288,7 +288,7 @@ func (s *settling) settle(landed []flight) error {
 func (s *settling) confirmed(landed []flight) (map[string][]Row, error) {
 	var keys []RowKey
 	for _, f := range landed {
-		if key, ok := rowKey(f.Request); ok && f.err == nil && len(f.result.Rows) == 0 && f.Op == OpUpdate {
+		if key, ok := f.entity(); ok && f.err == nil && len(f.result.Rows) == 0 && f.Op != OpDelete {
 			keys = append(keys, key)
 		}
 	}
@@ -298,14 +298,8 @@ func (s *settling) confirmed(landed []flight) (map[string][]Row, error) {
 	}
 	out := map[string][]Row{}
 	for _, f := range landed {
-		collection, ok := CollectionOf(f.Name)
-		if f.err != nil || !ok {
-			out[f.ID] = f.result.Rows
-			continue
-		}
-		key := RowKey{Sync: s.meta.Sync, Collection: collection, Key: f.Key}
 		out[f.ID] = f.result.Rows
-		if len(out[f.ID]) == 0 {
+		if key, ok := f.entity(); ok && f.err == nil && len(f.result.Rows) == 0 {
 			out[f.ID] = []Row{{RowKey: key, Value: f.optimistic(now[key])}}
 		}
 	}
@@ -314,16 +308,13 @@ func (s *settling) confirmed(landed []flight) (map[string][]Row, error) {
 
 // optimistic returns the row as the user left it, over the confirmed one.
 func (q Request) optimistic(now Value) Value {
-	switch q.Op {
-	case OpInsert:
-		return q.Changes
-	case OpUpdate:
-		if now == nil {
-			now = q.Base
-		}
-		return spread(now, q.Changes)
+	if q.Op == OpDelete {
+		return nil
 	}
-	return nil
+	if now == nil {
+		now = q.Base
+	}
+	return spread(now, q.Changes)
 }
 
 // deliver deletes the group and stores what the Backend confirmed.

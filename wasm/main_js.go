@@ -25,10 +25,7 @@ func main() {
 // browser is the platform of a page: IndexedDB, and all tabs of the origin. The
 // lock manager is the host's, which gives locks back when this module dies.
 func browser(p jsbridge.Platform, manager js.Value) (jsbridge.Ports, error) {
-	bell, err := broadcast.New("std-sync/"+p.Sync+"/outbox/v1", p.Sync)
-	if err != nil {
-		return jsbridge.Ports{}, err
-	}
+	bell, closeBell := doorbell(p.Sync)
 	return jsbridge.Ports{
 		Store:    idbstore.New(idbstore.Options{Database: p.Database, Value: jsbridge.Wrap, Lost: p.Lost}),
 		Doorbell: bell,
@@ -38,8 +35,18 @@ func browser(p jsbridge.Platform, manager js.Value) (jsbridge.Ports, error) {
 			}
 			return locks.New(manager, name)
 		},
-		Close: func() { bell.Close() },
+		Close: closeBell,
 	}, nil
+}
+
+// doorbell is the channel of a Std Sync. Where the browser has none, the slow poll
+// finds what other tabs have done.
+func doorbell(sync string) (bell outbox.Doorbell, stop func()) {
+	channel, err := broadcast.New("std-sync/"+sync+"/outbox/v1", sync)
+	if err != nil {
+		return new(memory.Channel).Doorbell(), func() {}
+	}
+	return channel, channel.Close
 }
 
 // inMemory is a platform that lasts as long as the page.

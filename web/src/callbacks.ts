@@ -22,7 +22,13 @@ export interface Flown {
 export type Rows = [key: string, row: Row | undefined][]
 
 /** How a flight ended, as Go reads it. */
-export type Answer = { rows: Rows } | { error: StoredError; unreachable: boolean }
+export type Answer = { rows: Rows } | Refusal
+
+/** What a callback threw, as Go reads it. */
+export interface Refusal {
+  error: StoredError
+  unreachable: boolean
+}
 
 /** Runs a Request through a user's callback, and returns what the Backend confirmed. */
 export type Fly = (flown: Flown, request: Request) => Promise<Rows>
@@ -80,6 +86,6 @@ export function isUnreachable(thrown: unknown, classify: readonly (((error: unkn
 }
 
 /** Returns what a callback threw as Go reads it. */
-export function refusal(thrown: unknown, classify: readonly (((error: unknown) => Verdict) | undefined)[]): Answer {
+export function refusal(thrown: unknown, classify: readonly (((error: unknown) => Verdict) | undefined)[]): Refusal {
   return { error: describe(thrown), unreachable: isUnreachable(thrown, classify) }
 }

@@ -1,4 +1,4 @@
-import { isUnreachable, refusal, type Answer, type Flown, type Fly } from './callbacks.js'
+import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
 import { OutboxError } from './errors.js'
 import type { Guard } from './host.js'
 import { keyText, storable, type Row } from './rows.js'
@@ -33,7 +33,7 @@ export class Callers {
   /** Flies a Request through the Handler of that name. */
   fly(id: number, name: string, flown: Flown): void {
     const { fly, classify } = this.#named(name)
-    this.#run(id, [classify, this.classify], async (signal) => {
+    this.#run(id, async (signal) => {
       const { id: idempotencyKey, entryIds, attempt, enqueuedAt } = flown
       const request: Request = { idempotencyKey, signal, entryIds, attempt, enqueuedAt }
       // The callback gets copies: what it does to them is not stored.
@@ -41,8 +41,9 @@ export class Callers {
       try {
         return { rows: await fly({ ...flown, ...(base && { base }), ...(changes && { changes }), ...(latest && { latest }), payload }, request) }
       } catch (error) {
-        if (!isUnreachable(error, [classify, this.classify])) for (const entry of entryIds) this.#causes.set(entry, error)
-        throw error
+        const answer = refusal(error, [classify, this.classify])
+        if (!answer.unreachable) for (const entry of entryIds) this.#causes.set(entry, error)
+        return answer
       }
     })
   }
@@ -50,7 +51,7 @@ export class Callers {
   /** Fetches a page for a Collection's strategy. */
   fetch(id: number, collection: string, cursor: unknown): void {
     const config = this.#collection(collection)
-    this.#run(id, [], async (signal) => {
+    this.#run(id, async (signal) => {
       const page = await config.sync?.config.fetch({ cursor, signal })
       if (!Array.isArray(page?.rows)) {
         throw new OutboxError('invalid', `the fetch of "${collection}" must return { rows, cursor }, rows being an array`)
@@ -100,11 +101,11 @@ export class Callers {
     return this.#named(`collection:${name}`).config as StdCollectionConfig<any, any>
   }
 
-  #run(id: number, classify: (((error: unknown) => Verdict) | undefined)[], run: (signal: AbortSignal) => Promise<object>): void {
+  #run(id: number, run: (signal: AbortSignal) => Promise<object>): void {
     const controller = new AbortController()
     this.#open.set(id, controller)
     run(controller.signal)
-      .catch((error: unknown): Answer => refusal(error, classify))
+      .catch((error: unknown): Answer => refusal(error, []))
       .catch((error: unknown): Answer => (reportError(error), { error: { name: 'Error', message: 'what the callback threw cannot be read' }, unreachable: false }))
       .then((answer) => {
         if (this.#open.delete(id)) this.#land(id, answer)

@@ -54,7 +54,9 @@ export interface Draft {
 
 /** Returns what a mutation writes, as it is stored. */
 export function draftOf(mutation: PendingMutation, id: string, transaction: string, collection: string, key: string): Draft {
-  if (Number.isNaN(mutation.key)) throw new OutboxError('invalid', `${collection}: the key of a row is NaN; getKey must return a string or a number`)
+  if (Number.isNaN(mutation.key) || /\p{Surrogate}/u.test(String(mutation.key))) {
+    throw new OutboxError('invalid', `${collection}: the key of a row is ${Number.isNaN(mutation.key) ? 'NaN' : 'half a character'}; getKey must return a number or well-formed text`)
+  }
   const draft: Draft = { id, transaction, collection, key, op: mutation.type }
   if (mutation.type !== 'insert') draft.base = storable(collection, mutation.original)
   if (mutation.type === 'insert') draft.changes = storable(collection, mutation.modified)

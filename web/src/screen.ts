@@ -347,6 +347,11 @@ export class Screen {
     return (this.#byEntry.get(id) ?? this.#lives.get(id))?.transaction ?? null
   }
 
+  /** Waits until an Entry of this tab is stored, if it is being. */
+  async storedEntry(id: string): Promise<void> {
+    await this.#byEntry.get(id)?.stored.promise.catch(() => undefined)
+  }
+
   /** Resolves when a transaction's writes are on disk. */
   storedOf(transaction: Transaction<any>): Promise<void> {
     const stored = this.#stored.get(transaction) ?? transaction.isPersisted.promise.then(() => undefined)

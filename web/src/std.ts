@@ -103,6 +103,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   function options<T extends object, TKey extends string | number>(collection: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey> {
     checkOptions('std.collection()', collection, collectionOptions, ['name', 'getKey'])
     checkTypes('std.collection()', collection, { name: 'string', getKey: 'function', onInsert: 'function', onUpdate: 'function', onDelete: 'function', sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', gcTime: 'number' })
+    if (disposal) throw new OutboxError('disposed', `std.collection(): "${config.name}" was disposed in this tab`)
     const view = new View(collection.name)
     go.call('register', `collection:${collection.name}`, collection.sync !== undefined, collection.version !== undefined)
     callers.add(`collection:${collection.name}`, { fly: flyCollection(collection), classify: collection.classify, config: collection })
@@ -138,7 +139,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       return entity.collection
     },
     transaction: (id) => screen.transaction(id),
-    discard: (id) => go.async('discard', id),
+    discard: (id) => screen.storedEntry(id).then(() => go.async('discard', id)),
     retry: (id) => go.async('retry', id),
     stored: (transaction) => screen.storedOf(transaction),
     delivered: (transaction) => deliveredOf(transaction),

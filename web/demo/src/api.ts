@@ -41,7 +41,9 @@ async function send(method: string, path: string, body: unknown, request: Reques
 /** The demo server's API. */
 export const api = {
   create: ({ id, title, done, note }: Todo, request: Request) => send('POST', '/api/todos', { id, title, done, note }, request),
-  patch: (todo: Todo, updates: Partial<Todo>, request: Request) => send('PATCH', `/api/todos/${encodeURIComponent(todo.id)}`, updates, request, todo.version || undefined),
+  /** A row that was deleted and made again arrives as an update of all its fields. */
+  patch: (todo: Todo, { id: _, version: __, ...updates }: Partial<Todo>, request: Request) =>
+    send('PATCH', `/api/todos/${encodeURIComponent(todo.id)}`, updates, request, todo.version || undefined),
   remove: (todo: Todo, request: Request) => send('DELETE', `/api/todos/${encodeURIComponent(todo.id)}`, undefined, request),
   async changes(cursor: number | undefined, signal: AbortSignal) {
     const response = await fetch(`/api/changes?cursor=${cursor ?? 0}`, { signal })

@@ -1,0 +1,71 @@
+package outbox_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stdsync/outbox/outbox"
+	"github.com/stdsync/outbox/outbox/memory"
+	"github.com/stdsync/outbox/outbox/outboxtest"
+)
+
+func TestAStatusIsNotBehindAPromise(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Network.Set(false)
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		tab.Write("todos", "1", "insert a:1", "update a:2 < a:1")
+		require.Equal(t, 2, tab.Status().Pending)
+		w.Network.Set(true)
+		synctest.Wait()
+		require.Zero(t, tab.Status().Pending+tab.Status().InRequest)
+	})
+}
+
+func TestAnEntryOfAnotherStdSyncIsNoneOfOurs(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Network.Set(false)
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		id := tab.Write("todos", "1", "insert a:1")[0]
+
+		other, err := outbox.New(outbox.Config{Sync: "other", Store: w.Store, Doorbell: new(memory.Channel).Doorbell(), Leadership: &memory.Lock{}, NewID: w.NewID})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = other.Run(ctx)
+		}()
+		require.Equal(t, outbox.CodeInvalid, outbox.CodeOf(other.Discard(ctx, id)))
+		_, err = other.Retry(ctx, id)
+		require.Equal(t, outbox.CodeInvalid, outbox.CodeOf(err))
+		stop()
+		<-done
+		require.Equal(t, outbox.Pending, w.Entry(id).Status)
+	})
+}
+
+func TestAStoreThatWasDeletedIsBegunAnew(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Network.Set(false)
+		tab := w.OpenVersion(3, nil, todos)
+		defer tab.Close()
+		id := tab.Write("todos", "1", "insert a:1")[0]
+		synctest.Wait()
+		require.NoError(t, w.Store.Update(context.Background(), outbox.Strict, func(tx outbox.Tx) error {
+			require.NoError(t, tx.Clear(outboxtest.Sync))
+			return tx.PutMeta(outbox.Meta{Sync: outboxtest.Sync})
+		}))
+		tab.Suspect()
+		synctest.Wait()
+		err, settled := tab.Settled(id)
+		require.True(t, settled)
+		require.Equal(t, outbox.CodeReset, outbox.CodeOf(err))
+		tab.Write("todos", "1", "insert a:2")
+		require.Equal(t, 1, tab.Status().Pending)
+	})
+}
