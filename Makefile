@@ -25,11 +25,11 @@ test: lint test-go test-wasm test-web e2e ## All tests: what CI runs
 
 test-go: ## The native tests, with the race detector
 	@command -v gcc >/dev/null || $(MAKE) --no-print-directory apt-gcc
-	@go test -race ./...
-	@go test -C web/demo/server ./...
+	@go test -race -json ./... | node web/scripts/count-go.mjs native
+	@go test -C web/demo/server -json ./... | node web/scripts/count-go.mjs server
 
 test-wasm: tools chromium ## The browser adapters' tests, in Chromium
-	@$(WASM) go test -exec "$$PWD/bin/wasmbrowsertest" $(BROWSER_PACKAGES)
+	@$(WASM) go test -json -exec "$$PWD/bin/wasmbrowsertest" $(BROWSER_PACKAGES) | node web/scripts/count-go.mjs browser
 
 test-web: build ## The package's types, its contents and its parts
 	@cd web && npm run --silent check && npm test --silent

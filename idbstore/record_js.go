@@ -43,25 +43,63 @@ func (s setter) text(name, v string) {
 	}
 }
 
+// optional sets a text, or takes it away.
+func (s setter) optional(name, v string) {
+	if v != "" {
+		s.Set(name, v)
+	} else {
+		s.Delete(name)
+	}
+}
+
 func (s setter) value(name string, v outbox.Value) {
 	if v != nil {
 		s.Set(name, unwrap(v))
 	}
 }
 
-// encodeEntry returns an Entry as it is stored.
+// encodeEntry returns an Entry as it is stored: the record it was read from, with
+// what can have changed, or a new one.
 func encodeEntry(e outbox.Entry) js.Value {
+	record, read := e.Record.(js.Value)
+	if !read {
+		record = encodeWhole(e)
+	}
+	r := setter{record}
+	r.Set("status", string(e.Status))
+	r.Set("attempt", e.Attempt)
+	r.optional("dependsOn", e.DependsOn)
+	r.optional("requestId", e.RequestID)
+	r.Delete("claim")
+	if e.Claim != nil {
+		claim := newRecord()
+		claim.Set("epoch", e.Claim.Epoch)
+		claim.Set("requestId", e.RequestID)
+		claim.Set("at", e.Claim.At.UnixMilli())
+		r.Set("claim", claim.Value)
+	}
+	r.Delete("error")
+	if e.Error != nil {
+		failure := newRecord()
+		failure.Set("name", e.Error.Name)
+		failure.Set("message", e.Error.Message)
+		failure.text("code", e.Error.Code)
+		r.Set("error", failure.Value)
+	}
+	return record
+}
+
+// encodeWhole returns what never changes of an Entry.
+func encodeWhole(e outbox.Entry) js.Value {
 	r := newRecord()
 	r.Set("id", e.ID)
 	r.Set("sync", e.Sync)
 	r.Set("queue", e.Queue)
 	r.Set("name", e.Name)
-	r.Set("status", string(e.Status))
 	r.Set("seq", e.Seq)
 	r.Set("enqueuedAt", e.EnqueuedAt.UnixMilli())
 	r.Set("transaction", e.Transaction)
 	r.Set("op", string(e.Op))
-	r.Set("attempt", e.Attempt)
 	if e.Key != "" {
 		r.Set("key", keyValue(e.Key))
 	}
@@ -74,18 +112,6 @@ func encodeEntry(e outbox.Entry) js.Value {
 			after[i] = id
 		}
 		r.Set("after", after)
-	}
-	r.text("dependsOn", e.DependsOn)
-	r.text("requestId", e.RequestID)
-	if e.Claim != nil {
-		r.Set("claim", map[string]any{"epoch": e.Claim.Epoch, "requestId": e.RequestID, "at": e.Claim.At.UnixMilli()})
-	}
-	if e.Error != nil {
-		failure := newRecord()
-		failure.Set("name", e.Error.Name)
-		failure.Set("message", e.Error.Message)
-		failure.text("code", e.Error.Code)
-		r.Set("error", failure.Value)
 	}
 	return r.Value
 }
@@ -129,6 +155,7 @@ func (t *tx) decodeEntry(v js.Value) outbox.Entry {
 		Op: outbox.Op(g.text("op")), Attempt: int(g.number("attempt")),
 		Base: t.get(g, "base"), Changes: t.get(g, "changes"), Payload: t.get(g, "payload"),
 		DependsOn: g.text("dependsOn"), RequestID: g.text("requestId"),
+		Record: v,
 	}
 	e.Key = outbox.KeyOf(e.Queue)
 	if after, ok := g.object("after"); ok {

@@ -90,9 +90,9 @@ func (t *transaction) abort() {
 	t.Call("abort")
 }
 
-// eachKey walks an index by key, calling visit with each; visit returns the key
-// to go on from.
-func eachKey(index, keys js.Value, visit func(key js.Value) (next js.Value)) error {
+// eachKey walks an index by key, calling visit with each. A browser fetches the
+// next keys ahead as long as none is skipped.
+func eachKey(index, keys js.Value, visit func(key js.Value)) error {
 	request := index.Call("openKeyCursor", keys)
 	for {
 		results, err := await("walk an index", request)
@@ -103,7 +103,8 @@ func eachKey(index, keys js.Value, visit func(key js.Value) (next js.Value)) err
 		if !cursor.Truthy() {
 			return nil
 		}
-		cursor.Call("continue", visit(cursor.Get("key")))
+		visit(cursor.Get("key"))
+		cursor.Call("continue")
 	}
 }
 

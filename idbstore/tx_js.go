@@ -109,10 +109,11 @@ func (t *tx) Heads(sync string) (heads []outbox.Head, err error) {
 	defer recovered("list the queues", &err)
 	pending := string(outbox.Pending)
 	index := t.store("entries").Call("index", "status")
-	err = eachKey(index, keyRange([]any{sync, pending}, []any{sync, pending, last}), func(key js.Value) js.Value {
-		queue := key.Index(2)
-		heads = append(heads, outbox.Head{Queue: queue.String(), Seq: int64(key.Index(3).Float())})
-		return js.ValueOf([]any{sync, pending, queue, last})
+	err = eachKey(index, keyRange([]any{sync, pending}, []any{sync, pending, last}), func(key js.Value) {
+		queue := key.Index(2).String()
+		if n := len(heads); n == 0 || heads[n-1].Queue != queue {
+			heads = append(heads, outbox.Head{Queue: queue, Seq: int64(key.Index(3).Float())})
+		}
 	})
 	return heads, err
 }
@@ -146,6 +147,24 @@ func (t *tx) Count(sync string, status outbox.EntryStatus) (int, error) {
 		return 0, err
 	}
 	return results[0].Int(), nil
+}
+
+func (t *tx) IDs(sync string, status outbox.EntryStatus) ([]string, error) {
+	index, keys := "queue", keyRange([]any{sync}, []any{sync, last})
+	if status != "" {
+		index, keys = "seq", t.ofStatus(sync, status)
+	}
+	results, err := read("list ids", []js.Value{keys}, func(keys js.Value) js.Value {
+		return t.store("entries").Call("index", index).Call("getAllKeys", keys)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, results[0].Length())
+	for i := range ids {
+		ids[i] = results[0].Index(i).String()
+	}
+	return ids, nil
 }
 
 func (t *tx) Oldest(sync string, status outbox.EntryStatus) ([]outbox.Entry, error) {

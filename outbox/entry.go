@@ -67,6 +67,11 @@ type Entry struct {
 	Attempt int
 	// Error is why the Entry is failed, or why its last flight did not arrive.
 	Error *Failure
+
+	// Record is the Store's own form of the Entry as it was read, by which it may
+	// be written back faster. Whoever changes anything but the Status and what
+	// follows After must clear it.
+	Record any
 }
 
 // Claim is the durable mark that an Entry is in a Request.

@@ -194,14 +194,10 @@ func (o *observer) read(tx Tx, l look, s *sight) error {
 	}
 	o.records.known(meta)
 	s.clock = meta.Clock
-	entries, err := found(tx, meta.Sync, l)
+	gone, err := o.find(tx, meta.Sync, l, s)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		s.entry(e)
-	}
-	gone := missing(l.entries, s.entries)
 	reasons, err := reasons(tx, gone)
 	if err != nil {
 		return err
@@ -217,9 +213,41 @@ func (o *observer) read(tx Tx, l look, s *sight) error {
 	return err
 }
 
-func found(tx Tx, sync string, l look) ([]Entry, error) {
-	if !l.list {
-		return tx.Entries(l.entries...)
+// find reads the Entries of a look, and returns which of them are gone. Of all that
+// somebody waits for it reads only those that failed.
+func (o *observer) find(tx Tx, sync string, l look, s *sight) (gone []string, err error) {
+	wanted := l.entries
+	stored := map[string]bool{}
+	if l.all && !l.list {
+		all, err := tx.IDs(sync, "")
+		if err != nil {
+			return nil, err
+		}
+		failed, err := tx.IDs(sync, Failed)
+		if err != nil {
+			return nil, err
+		}
+		wanted = among(failed, l.entries)
+		for _, id := range all {
+			stored[id] = true
+		}
+	}
+	entries, err := o.entries(tx, sync, wanted, l.list)
+	for _, e := range entries {
+		s.entry(e)
+		stored[e.ID] = true
+	}
+	for _, id := range l.entries {
+		if !stored[id] {
+			gone = append(gone, id)
+		}
+	}
+	return gone, err
+}
+
+func (o *observer) entries(tx Tx, sync string, wanted []string, list bool) ([]Entry, error) {
+	if !list {
+		return tx.Entries(wanted...)
 	}
 	all, err := tx.Select(Selection{Sync: sync})
 	if err != nil {
@@ -228,13 +256,18 @@ func found(tx Tx, sync string, l look) ([]Entry, error) {
 	return all[0], nil
 }
 
-func missing(wanted []string, have map[string]Entry) (gone []string) {
-	for _, id := range wanted {
-		if _, ok := have[id]; !ok {
-			gone = append(gone, id)
+// among returns those of ids that are in the list too.
+func among(ids, list []string) (both []string) {
+	in := make(map[string]bool, len(list))
+	for _, id := range list {
+		in[id] = true
+	}
+	for _, id := range ids {
+		if in[id] {
+			both = append(both, id)
 		}
 	}
-	return gone
+	return both
 }
 
 // reasons returns how Entries left the store that were not delivered.

@@ -68,6 +68,7 @@ func (r *records) passGate(tx Tx, meta *Meta, version int, migrate func(Entry, i
 			e.Status, e.Claim = Pending, nil
 		}
 		if e, keep := migrate(e, meta.Version); keep {
+			e.Record = nil
 			kept = append(kept, e)
 		}
 	}

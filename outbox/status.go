@@ -31,9 +31,13 @@ type statusBoard struct {
 	wake       chan struct{}
 }
 
-// statusAfter is how long a change is left to be followed by others before the
-// Status is looked at: whoever waits for the change itself goes first.
-const statusAfter = 20 * time.Millisecond
+// A change is left for statusAfter to be followed by others before the Status is
+// looked at, since whoever waits for the change itself goes first, and no two looks
+// are closer than statusEvery. Counts are known without a look.
+const (
+	statusAfter = 20 * time.Millisecond
+	statusEvery = 250 * time.Millisecond
+)
 
 func newStatusBoard(o *Outbox) *statusBoard {
 	return &statusBoard{outbox: o, listeners: map[int]func(Status){}, wake: make(chan struct{}, 1)}
@@ -93,6 +97,9 @@ func (b *statusBoard) run(ctx context.Context) {
 			return
 		}
 		b.refresh(ctx)
+		if !pause(ctx, statusEvery) {
+			return
+		}
 	}
 }
 

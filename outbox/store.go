@@ -45,6 +45,8 @@ type Tx interface {
 	Waiting(ids ...string) ([]Entry, error)
 	// Count returns how many Entries have this Status.
 	Count(sync string, status EntryStatus) (int, error)
+	// IDs returns the ids of all Entries, or of those with a Status, in no order.
+	IDs(sync string, status EntryStatus) ([]string, error)
 	// Oldest returns the Entry with this Status and the smallest Seq, if any.
 	Oldest(sync string, status EntryStatus) ([]Entry, error)
 	// AddEntries stores new Entries. One that cannot be stored is reported under

@@ -196,6 +196,16 @@ func (t *tx) Count(sync string, status outbox.EntryStatus) (int, error) {
 	return n, nil
 }
 
+func (t *tx) IDs(sync string, status outbox.EntryStatus) ([]string, error) {
+	var ids []string
+	for id, e := range t.data.entries {
+		if e.Sync == sync && (status == "" || e.Status == status) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 func (t *tx) Oldest(sync string, status outbox.EntryStatus) ([]outbox.Entry, error) {
 	var oldest []outbox.Entry
 	for _, e := range t.data.entries {

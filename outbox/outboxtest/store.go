@@ -30,6 +30,7 @@ func TestStore(t *testing.T, open func(t *testing.T) StoreUnderTest) {
 		run  func(*storeTest)
 	}{
 		{"an entry comes back as it went in", (*storeTest).roundTrip},
+		{"an entry that is read, changed and written back is what it was changed to", (*storeTest).writtenBack},
 		{"an entry of a status or a queue is found in the order of seq", (*storeTest).selects},
 		{"names that look alike keep their queues apart", (*storeTest).alike},
 		{"the heads are the oldest pending entry of each queue", (*storeTest).heads},
@@ -110,11 +111,48 @@ func (s *storeTest) roundTrip() {
 			require.Len(s, got, 1)
 			require.Equal(s, Fields{"a": "1"}, s.Fields(got[0].Base))
 			require.Equal(s, Fields{"__proto__": "2", "constructor": "3"}, s.Fields(got[0].Changes))
-			got[0].Base, got[0].Changes, full.Base, full.Changes = nil, nil, nil, nil
+			got[0].Base, got[0].Changes, got[0].Record, full.Base, full.Changes = nil, nil, nil, nil, nil
 			require.Equal(s, full, got[0])
 			return nil
 		})
 	}
+}
+
+// writtenBack reads an Entry, changes all that may change, and writes it back.
+func (s *storeTest) writtenBack() {
+	q := outbox.QueueOf("todos", "s:1")
+	first := storeEntry("a", q, 1, outbox.Pending)
+	first.Changes = s.Value(Fields{"a": "1"})
+	s.add(first)
+	change := func(change func(*outbox.Entry)) outbox.Entry {
+		s.update(func(tx outbox.Tx) error {
+			got, err := tx.Entries("a")
+			require.NoError(s, err)
+			change(&got[0])
+			return tx.PutEntries(got...)
+		})
+		var after outbox.Entry
+		s.view(func(tx outbox.Tx) error {
+			got, err := tx.Entries("a")
+			require.Equal(s, Fields{"a": "1"}, s.Fields(got[0].Changes))
+			after = got[0]
+			after.Changes, after.Record = nil, nil
+			return err
+		})
+		return after
+	}
+	want := first
+	want.Changes = nil
+	want.Status, want.Attempt, want.RequestID, want.DependsOn = outbox.InRequest, 1, "r", "b"
+	want.Claim = &outbox.Claim{Epoch: 2, At: time.UnixMilli(9)}
+	want.Error = &outbox.Failure{Name: "Error", Message: "no"}
+	require.Equal(s, want, change(func(e *outbox.Entry) {
+		e.Status, e.Attempt, e.RequestID, e.DependsOn, e.Claim, e.Error = want.Status, 1, "r", "b", want.Claim, want.Error
+	}))
+	want.Status, want.RequestID, want.DependsOn, want.Claim, want.Error = outbox.Pending, "", "", nil, nil
+	require.Equal(s, want, change(func(e *outbox.Entry) {
+		e.Status, e.RequestID, e.DependsOn, e.Claim, e.Error = want.Status, "", "", nil, nil
+	}))
 }
 
 func (s *storeTest) selects() {
@@ -226,6 +264,11 @@ func (s *storeTest) counts() {
 			n, err := tx.Count(Sync, status)
 			require.NoError(s, err)
 			require.Equal(s, want, n)
+		}
+		for status, want := range map[outbox.EntryStatus][]string{outbox.Pending: {"b", "c"}, outbox.Failed: {"a"}, outbox.InRequest: {}, "": {"a", "b", "c"}} {
+			ids, err := tx.IDs(Sync, status)
+			require.NoError(s, err)
+			require.ElementsMatch(s, want, ids)
 		}
 		oldest, err := tx.Oldest(Sync, outbox.Pending)
 		require.Equal(s, "b", entryIDs(oldest))

@@ -158,3 +158,15 @@ test('one tab pulls for both', async () => {
   await now.server.foreign('a', { title: 'a2' })
   await eventually(async () => assert.deepEqual(await titles(two), { a: 'a2' }))
 })
+
+test('persistent storage is asked for, and the answer is told', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  await page.evaluate(() => lab.open({ platform: lab.browser({ persist: true }) }))
+  const event = await eventually(async () => {
+    const found = await page.evaluate(() => lab.events.find(({ type }) => type === 'persist'))
+    assert.ok(found)
+    return found
+  })
+  assert.equal(typeof event.granted, 'boolean')
+  assert.equal(event.sync, 'e2e')
+})

@@ -76,6 +76,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     }),
   )
   names.add(config.name)
+  if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', at: Date.now(), sync: config.name, granted }))
   const stopMourning = go.instance.onDeath((crash) => {
     names.delete(config.name)
     callers.abandon(crash)
@@ -187,6 +188,12 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       return disposal
     },
   }
+}
+
+/** Asks the browser not to evict what is stored, and tells whether it agreed. */
+function askToPersist(answered: (granted: boolean) => void): void {
+  const asked: Promise<boolean> = globalThis.navigator?.storage?.persist?.() ?? Promise.resolve(false)
+  asked.then(answered, () => answered(false))
 }
 
 /** A transaction's own promise, which nobody has to listen to. */
