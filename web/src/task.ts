@@ -1,6 +1,7 @@
 /** Calls `run` in a task of its own, right after this one, or as the page goes away. */
 export function nextTask(run: () => void): void {
   waiting.push(run)
+  channel ??= open()
   if (waiting.length === 1) channel.port2.postMessage(null)
 }
 
@@ -14,9 +15,15 @@ export function attempt(run: () => void): void {
 }
 
 const waiting: (() => void)[] = []
-const channel = new MessageChannel()
-const runAll = () => {
+let channel: MessageChannel | undefined
+
+function open(): MessageChannel {
+  const made = new MessageChannel()
+  made.port1.onmessage = runAll
+  addEventListener('pagehide', runAll)
+  return made
+}
+
+function runAll(): void {
   for (const run of waiting.splice(0)) attempt(run)
 }
-channel.port1.onmessage = runAll
-globalThis.addEventListener?.('pagehide', runAll)
