@@ -130,6 +130,7 @@ func (o *observer) run(ctx context.Context) {
 // check looks at what is dirty, in one transaction, and tells all that is known.
 func (o *observer) check(ctx context.Context) error {
 	l, seen := o.take()
+	generation := o.records.session.current()
 	if l.any() {
 		var read sight
 		if err := o.records.store.View(ctx, func(tx Tx) error { return o.read(tx, l, &read) }); err != nil {
@@ -140,6 +141,9 @@ func (o *observer) check(ctx context.Context) error {
 		if read.other != nil {
 			o.changed(*read.other)
 			return nil
+		}
+		if generation != o.records.session.current() {
+			return nil // a reset has come between, and asked for a look at everything
 		}
 		seen.add(read)
 	}

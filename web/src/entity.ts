@@ -39,11 +39,11 @@ export class Entity {
   }
 
   /** Takes over what Go found. */
-  show({ entries, gone, all }: News): void {
+  show({ entries, gone, all, reset }: News): void {
     const params = this.#params
-    if (!params || (entries.length === 0 && gone.length === 0 && !all)) return
+    if (!params || (entries.length === 0 && gone.length === 0 && !all && !reset)) return
     const left = new Set(gone)
-    if (all) for (const key of params.collection.keys()) left.add(key)
+    if (all || reset) for (const key of params.collection.keys()) left.add(key)
     params.begin()
     for (const entry of entries) {
       left.delete(entry.id)
