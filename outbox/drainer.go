@@ -299,3 +299,13 @@ func (d *drainer) say(why string) {
 		d.said()
 	}
 }
+
+// backoff returns how long a Queue waits after its nth flight in a row that did
+// not arrive: 1 s doubling to 60 s, less up to a half by chance in [0, 1).
+func backoff(n int, chance float64) time.Duration {
+	d := time.Minute
+	if n < 7 {
+		d = min(d, time.Second<<(n-1))
+	}
+	return d - time.Duration(chance*float64(d)/2)
+}

@@ -67,3 +67,73 @@ func (q *enqueuer) run(ctx context.Context, why func() error, store func([]batch
 	q.close(why())
 	store(q.take())
 }
+
+// Enqueue has writes stored, in one transaction and after all that were handed
+// over before, and calls stored with an error for each that is not. The others are
+// on disk, and OnNews tells when their transactions are settled. It does not block.
+func (o *Outbox) Enqueue(drafts []Draft, stored func([]error)) {
+	byTransaction := map[string][]Mark{}
+	for _, d := range drafts {
+		byTransaction[d.Transaction] = append(byTransaction[d.Transaction], Mark{ID: d.ID, Queue: d.Queue})
+	}
+	for _, d := range drafts {
+		if marks := byTransaction[d.Transaction]; marks != nil {
+			o.waiters.watch(d.Transaction, marks, true)
+			delete(byTransaction, d.Transaction)
+		}
+	}
+	b := batch{drafts: drafts, stored: stored}
+	if err := o.enqueuer.add(b); err != nil {
+		o.refuse(b, err)
+	}
+}
+
+// refuse says that nothing of a batch is stored.
+func (o *Outbox) refuse(b batch, err error) {
+	errs := make([]error, len(b.drafts))
+	for i, d := range b.drafts {
+		errs[i] = err
+		o.waiters.drop(d.Transaction)
+	}
+	b.stored(errs)
+}
+
+// store stores batches in one transaction, or each in its own if that fails.
+func (o *Outbox) store(batches []batch) {
+	if len(batches) == 0 {
+		return
+	}
+	var drafts []Draft
+	for _, b := range batches {
+		drafts = append(drafts, b.drafts...)
+	}
+	entries, errs, err := o.records.enqueue(context.Background(), drafts)
+	if CodeOf(err) == CodeReset {
+		o.observer.look(Ring{All: true})
+	}
+	if err != nil && len(batches) > 1 {
+		for _, b := range batches {
+			o.store([]batch{b})
+		}
+		return
+	}
+	var again []Mark
+	for i, d := range drafts {
+		if errs[i] != nil {
+			o.waiters.drop(d.Transaction)
+		} else {
+			again = append(again, o.waiters.stored(d.Transaction)...)
+		}
+	}
+	for _, b := range batches {
+		n := len(b.drafts)
+		b.stored(errs[:n:n])
+		errs = errs[n:]
+	}
+	if len(again) > 0 {
+		o.observer.look(Ring{Entries: again})
+	}
+	if len(entries) > 0 {
+		o.changedHere(Ring{Entries: marks(entries)}, []Event{{Type: EventEnqueued, EntryIDs: ids(entries), Count: len(entries)}})
+	}
+}

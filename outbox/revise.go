@@ -128,3 +128,28 @@ func (r *records) one(tx Tx, id string) (Entry, error) {
 	}
 	return entries[0], nil
 }
+
+// Discard deletes an Entry for good. It refuses one that is in a Request.
+func (o *Outbox) Discard(ctx context.Context, id string) error {
+	if err := o.ready(ctx); err != nil {
+		return err
+	}
+	t, err := o.records.discard(ctx, id)
+	if err == nil {
+		o.changedHere(t.ring, t.events)
+	}
+	return err
+}
+
+// Retry makes a failed Entry pending again under a new idempotency key, together
+// with those that failed with it, and returns them all.
+func (o *Outbox) Retry(ctx context.Context, id string) ([]Entry, error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	revived, err := o.records.retry(ctx, id)
+	if err == nil {
+		o.changedHere(Ring{Entries: marks(revived)}, []Event{{Type: EventRetried, EntryIDs: ids(revived), Count: len(revived)}})
+	}
+	return revived, err
+}
