@@ -41,8 +41,8 @@ func (o *Outbox) View() (stop func()) {
 // Leads reports whether this tab drains.
 func (o *Outbox) Leads() bool { return o.leading.Load() }
 
-// Suspect looks at everything: the store may not be what it was, because its
-// connection was closed from outside.
+// Suspect looks at everything, as the slow poll does: the store may not be what it
+// was, because its connection was closed from outside.
 func (o *Outbox) Suspect() {
 	o.observer.look(Ring{All: true})
 	if o.leading.Load() {

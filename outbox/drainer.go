@@ -15,7 +15,6 @@ type drainer struct {
 	handlers    *handlers
 	connect     Connectivity
 	concurrency int
-	poll        time.Duration
 	chance      func() float64
 	// tell passes on what a turn did.
 	tell func(turn)
@@ -109,8 +108,6 @@ func (d *drainer) drain(ctx context.Context) error {
 }
 
 func (t *term) run(ctx context.Context) error {
-	poll := time.NewTicker(t.poll)
-	defer poll.Stop()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for {
@@ -135,8 +132,6 @@ func (t *term) run(ctx context.Context) error {
 			t.land(f)
 		case <-t.inbox.wake:
 		case <-rest.C:
-		case <-poll.C:
-			t.inbox.add(func(s *signals) { s.list = true })
 		}
 	}
 }

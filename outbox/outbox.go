@@ -93,7 +93,7 @@ func New(cfg Config) (*Outbox, error) {
 	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, changed: o.changedSession, wake: make(chan struct{}, 1)}
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
-		concurrency: cfg.Concurrency, poll: cfg.Poll, chance: rand.Float64,
+		concurrency: cfg.Concurrency, chance: rand.Float64,
 		tell:  o.drained,
 		said:  func() { o.status.stale() },
 		inbox: inbox{wake: make(chan struct{}, 1)},
@@ -207,8 +207,7 @@ func (o *Outbox) drain(ctx context.Context) error {
 
 func (o *Outbox) pollSlowly(ctx context.Context) {
 	for pause(ctx, o.cfg.Poll) {
-		o.observer.look(Ring{All: true})
-		o.status.stale()
+		o.Suspect()
 	}
 }
 

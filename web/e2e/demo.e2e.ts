@@ -18,7 +18,7 @@ test('the demo keeps what is typed offline over a reload, and sends it once onli
   }
   await page.waitForFunction(() => document.querySelectorAll('#entries li').length === 2)
   assert.equal(await page.locator('#todos li.unsent').count(), 2)
-  assert.match(await page.locator('#status').innerText(), /waiting for online/)
+  await eventually(async () => assert.match(await page.locator('#status').innerText(), /2 unsent.*waiting for online/))
 
   await page.reload()
   await page.waitForSelector('body[data-ready]')
