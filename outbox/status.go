@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type statusBoard struct {
 	outbox *Outbox
 
 	mu sync.Mutex
+	// paused is Meta.Paused as last seen.
+	paused atomic.Bool
 	// last is what is known, and told what the listeners know.
 	last, told Status
 	listeners  map[int]func(Status)
@@ -71,8 +74,16 @@ func (o *Outbox) Subscribe(listener func(Status)) (stop func()) {
 func (o *Outbox) here(s Status) Status {
 	s.Leader = o.leading.Load()
 	s.Online = o.cfg.Connectivity.IsOnline()
-	if !s.Online && s.Pending+s.InRequest > 0 {
+	s.WaitingFor = ""
+	why := o.drainer.why.Load()
+	switch {
+	case s.Pending+s.InRequest == 0:
+	case !s.Online:
 		s.WaitingFor = "online"
+	case s.Pending > 0 && o.status.paused.Load():
+		s.WaitingFor = "paused"
+	case s.Pending > 0 && why != nil:
+		s.WaitingFor = *why
 	}
 	return s
 }
@@ -108,8 +119,8 @@ func (b *statusBoard) run(ctx context.Context) {
 func (b *statusBoard) know(meta Meta) {
 	b.mu.Lock()
 	b.last.Pending, b.last.InRequest, b.last.Failed = meta.Counts.Pending, meta.Counts.InRequest, meta.Counts.Failed
-	b.last.WaitingFor = b.why(meta)
 	b.mu.Unlock()
+	b.paused.Store(meta.Paused)
 	b.stale()
 }
 
@@ -141,7 +152,8 @@ func (b *statusBoard) look(ctx context.Context) (s Status, err error) {
 		if err != nil {
 			return err
 		}
-		s = Status{Pending: meta.Counts.Pending, InRequest: meta.Counts.InRequest, Failed: meta.Counts.Failed, WaitingFor: b.why(meta)}
+		b.paused.Store(meta.Paused)
+		s = Status{Pending: meta.Counts.Pending, InRequest: meta.Counts.InRequest, Failed: meta.Counts.Failed}
 		for _, status := range []EntryStatus{Pending, InRequest} {
 			oldest, err := tx.Oldest(meta.Sync, status)
 			if err != nil {
@@ -156,17 +168,4 @@ func (b *statusBoard) look(ctx context.Context) (s Status, err error) {
 		return nil
 	})
 	return s, err
-}
-
-func (b *statusBoard) why(meta Meta) string {
-	if meta.Counts.Pending == 0 {
-		return ""
-	}
-	if meta.Paused {
-		return "paused"
-	}
-	if why := b.outbox.drainer.why.Load(); why != nil {
-		return *why
-	}
-	return ""
 }
