@@ -112,23 +112,23 @@ func (o *observer) run(ctx context.Context) {
 			return
 		case <-o.wake:
 		}
-		start := time.Now()
-		err := o.check(ctx)
-		rest := min(4*time.Since(start), time.Second/4)
+		telling, err := o.check(ctx)
+		rest := min(4*telling, time.Second/4)
 		if misses++; err == nil {
 			misses = 0
 		} else if ctx.Err() == nil {
 			o.failed(err)
 			rest = backoff(misses, 0)
 		}
-		if rest > time.Millisecond && !pause(ctx, rest) {
+		if rest > 16*time.Millisecond && !pause(ctx, rest) {
 			return
 		}
 	}
 }
 
-// check looks at what is dirty, in one transaction, and tells all that is known.
-func (o *observer) check(ctx context.Context) error {
+// check looks at what is dirty, in one transaction, and tells all that is known. It
+// returns how long the telling took.
+func (o *observer) check(ctx context.Context) (telling time.Duration, err error) {
 	l, seen := o.take()
 	generation := o.records.session.current()
 	if l.any() {
@@ -136,21 +136,23 @@ func (o *observer) check(ctx context.Context) error {
 		if err := o.records.store.View(ctx, func(tx Tx) error { return o.read(tx, l, &read) }); err != nil {
 			o.know(seen, 0)
 			o.look(Ring{Rows: l.rows, All: true})
-			return wrapStorage("look at the outbox", err)
+			return 0, wrapStorage("look at the outbox", err)
 		}
 		if read.other != nil {
 			o.changed(*read.other)
-			return nil
+			return 0, nil
 		}
 		if generation != o.records.session.current() {
-			return nil // a reset has come between, and asked for a look at everything
+			return 0, nil // a reset has come between, and asked for a look at everything
 		}
 		seen.add(read)
 	}
 	if news := o.news(l, &seen); !news.isZero() {
+		start := time.Now()
 		o.tell(news)
+		telling = time.Since(start)
 	}
-	return nil
+	return telling, nil
 }
 
 // look is what one look reads.
