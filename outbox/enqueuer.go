@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -17,6 +18,8 @@ type enqueuer struct {
 // batch is what one task wrote.
 type batch struct {
 	drafts []Draft
+	// generation is the session it was written in; "" before there was one.
+	generation string
 	// stored is told, once, which drafts are not stored.
 	stored func([]error)
 }
@@ -82,7 +85,7 @@ func (o *Outbox) Enqueue(drafts []Draft, stored func([]error)) {
 			delete(byTransaction, d.Transaction)
 		}
 	}
-	b := batch{drafts: drafts, stored: stored}
+	b := batch{drafts: drafts, generation: o.records.session.current(), stored: stored}
 	if err := o.enqueuer.add(b); err != nil {
 		o.refuse(b, err)
 	}
@@ -103,11 +106,18 @@ func (o *Outbox) store(batches []batch) {
 	if len(batches) == 0 {
 		return
 	}
+	generation := o.records.session.current()
 	var drafts []Draft
-	for _, b := range batches {
+	for i, b := range batches {
+		if b.generation != "" && b.generation != generation {
+			// Its promises have been rejected: it must not be sent after all.
+			o.refuse(b, errGeneration())
+			o.store(slices.Delete(slices.Clone(batches), i, i+1))
+			return
+		}
 		drafts = append(drafts, b.drafts...)
 	}
-	entries, errs, err := o.records.enqueue(context.Background(), drafts)
+	entries, errs, err := o.records.enqueue(context.Background(), generation, drafts)
 	if CodeOf(err) == CodeReset {
 		o.observer.look(Ring{All: true})
 	}

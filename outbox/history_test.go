@@ -42,7 +42,7 @@ func drawStep(t *rapid.T) step {
 	return step{
 		what: rapid.SampledFrom([]string{
 			"write", "write", "write", "write", "write", "write", "answer", "answer", "wait", "wait",
-			"open", "close", "steal", "offline", "online", "discard", "retry", "drain", "pause", "resume",
+			"open", "close", "steal", "offline", "online", "discard", "retry", "drain", "pause", "resume", "reset",
 		}).Draw(t, "what"),
 		tab:    rapid.IntRange(0, 3).Draw(t, "tab"),
 		key:    rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "key"),
@@ -134,6 +134,12 @@ func (h *history) do(s step) {
 		h.retry(tab, s)
 	case "drain":
 		tab.Drain()
+	case "reset":
+		for _, e := range h.Stored() {
+			h.fate[e.ID] = "reset"
+		}
+		_, err := tab.Reset(context.Background(), false)
+		require.NoError(h.TB, err)
 	case "pause":
 		require.NoError(h.TB, tab.Pause(context.Background()))
 	case "resume":

@@ -55,12 +55,12 @@ func (r *records) joined(tx Tx) (Meta, error) {
 // enqueue stores drafts in one transaction and returns the stored Entries, with
 // an error under the index of each draft that is not, and what failed them all, if
 // something did. An id that is stored already spoils its own transaction only.
-func (r *records) enqueue(ctx context.Context, drafts []Draft) ([]Entry, []error, error) {
+func (r *records) enqueue(ctx context.Context, generation string, drafts []Draft) ([]Entry, []error, error) {
 	errs := make([]error, len(drafts))
-	stored, err := r.add(ctx, drafts, errs)
+	stored, err := r.add(ctx, generation, drafts, errs)
 	if errors.Is(err, ErrExists) {
 		if err = r.refuseKnown(ctx, drafts, errs); err == nil {
-			stored, err = r.add(ctx, drafts, errs)
+			stored, err = r.add(ctx, generation, drafts, errs)
 		}
 	}
 	if err != nil {
@@ -91,10 +91,13 @@ func (r *records) refuseKnown(ctx context.Context, drafts []Draft, errs []error)
 	return wrapStorage("look for entries of the same id", err)
 }
 
-// add stores the drafts that have no error yet, and sets one for those that the
-// Store refuses.
-func (r *records) add(ctx context.Context, drafts []Draft, errs []error) (stored []Entry, err error) {
+// add stores the drafts that have no error yet into the session of that
+// generation, and sets an error for those that the Store refuses.
+func (r *records) add(ctx context.Context, generation string, drafts []Draft, errs []error) (stored []Entry, err error) {
 	err = r.update(ctx, "store the writes", Strict, func(tx Tx, meta *Meta) error {
+		if meta.Generation != generation {
+			return errGeneration()
+		}
 		now := r.now()
 		var entries []Entry
 		var from []int

@@ -131,10 +131,12 @@ func (o *Outbox) Reset(ctx context.Context, refuse bool) (dropped int, err error
 
 // restart ends everything of the session that was, and joins the new one.
 func (o *Outbox) restart(generation string) {
+	// Nobody may still wait for an Entry of the old session when the new one is
+	// joined: its absence would then mean delivery.
+	left := o.waiters.abandon(Fail(CodeReset, "the write was dropped by a reset before it was sent"))
 	o.records.session.join(generation)
 	o.observer.forget()
 	o.endTerm()
-	left := o.waiters.abandon(Fail(CodeReset, "the write was dropped by a reset before it was sent"))
 	o.news(News{Settled: left, Reset: true})
 	o.observer.look(Ring{All: true})
 	o.status.stale()
