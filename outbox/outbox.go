@@ -260,10 +260,10 @@ func (o *Outbox) others(ring Ring, events []Event) {
 
 // changedHere is changed, for this tab's Drainer too.
 func (o *Outbox) changedHere(ring Ring, events []Event) {
+	o.changed(ring, events)
 	if o.leading.Load() {
 		o.drainer.look(ring)
 	}
-	o.changed(ring, events)
 }
 
 func (o *Outbox) connectivityChanged() {
