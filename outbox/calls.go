@@ -44,9 +44,5 @@ func (o *Outbox) Leads() bool { return o.leading.Load() }
 // Suspect looks at everything, as the slow poll does: the store may not be what it
 // was, because its connection was closed from outside.
 func (o *Outbox) Suspect() {
-	o.observer.look(Ring{All: true})
-	if o.leading.Load() {
-		o.drainer.look(Ring{All: true})
-	}
-	o.status.stale()
+	o.heard(Ring{All: true})
 }

@@ -2,7 +2,7 @@ import type { Callers } from './callers.js'
 import { requestOf } from './direct.js'
 import { OutboxError, OutboxUnreachable } from './errors.js'
 import type { Guard } from './host.js'
-import type { Replayed } from './live.js'
+import { deliveredOf, type Replayed } from './live.js'
 import { checkOptions, checkTypes } from './options.js'
 import { storableValue } from './rows.js'
 import type { Screen } from './screen.js'
@@ -96,20 +96,19 @@ export class Actions {
     return Object.assign(transaction, { delivered }) as unknown as ReturnType<OfflineAction<In>>
   }
 
-  #direct<In, Out>({ name, payload: schema, onMutate, mutationFn }: OfflineActionConfig<In, Out>, payload: In) {
-    const value = decoded({ name, ...(schema && { payload: schema }) }, payload)
+  /** A call that TanStack sends at once. */
+  #direct<In, Out>(config: OfflineActionConfig<In, Out>, payload: In) {
+    const value = decoded(config, payload)
     const transaction = this.db.createOptimisticAction<Out>({
-      onMutate: onMutate as (value: Out) => void,
-      mutationFn: async (_, { transaction }) => mutationFn(value, requestOf(transaction as never)),
+      onMutate: config.onMutate as (value: Out) => void,
+      mutationFn: async (_, { transaction }) => config.mutationFn(value, requestOf(transaction as never)),
     })(value)
-    const delivered = transaction.isPersisted.promise.then(() => undefined)
-    delivered.catch(() => undefined)
-    return Object.assign(transaction, { delivered }) as unknown as ReturnType<OfflineAction<In>>
+    return Object.assign(transaction, { delivered: deliveredOf(transaction as never) }) as unknown as ReturnType<OfflineAction<In>>
   }
 }
 
 /** The payload as the action's own functions see it. */
-function decoded<In, Out>({ name, payload: schema }: Pick<OfflineActionConfig<In, Out>, 'name' | 'payload'>, payload: In): Out {
+function decoded<In, Out>({ name, payload: schema }: OfflineActionConfig<In, Out>, payload: In): Out {
   if (!schema) return payload as unknown as Out
   const result = schema['~standard'].validate(payload)
   if (result instanceof Promise) throw new OutboxError('invalid', `"${name}": the payload's schema must validate synchronously`)

@@ -97,3 +97,10 @@ export function mutationOf(entry: Replayed, collection: Collection<any, any>, be
     collection,
   } as unknown as PendingMutation
 }
+
+/** A transaction's own promise, which nobody has to listen to. */
+export function deliveredOf(transaction: Transaction<any>): Promise<void> {
+  const delivered = transaction.isPersisted.promise.then(() => undefined)
+  delivered.catch(() => undefined)
+  return delivered
+}

@@ -2,7 +2,7 @@ import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
 import type { Callers } from './callers.js'
 import { errorOf, OutboxError, type Failure } from './errors.js'
 import { deferred, type Deferred, type Guard } from './host.js'
-import { draftOf, mutationOf, overlay, type Draft, type Live, type Replayed } from './live.js'
+import { deliveredOf, draftOf, mutationOf, overlay, type Draft, type Live, type Replayed } from './live.js'
 import { keyText, type Row } from './rows.js'
 import { attempt, nextTask } from './task.js'
 import type { EntryRow, StdCollectionConfig, TanStackDb } from './types.js'
@@ -100,7 +100,9 @@ export class Screen {
       below.set(place, written(mutation, mutation.original as Row))
       const live = this.#lives.get(entry.transaction) ?? overlay(this.db, entry.transaction)
       this.#lives.set(live.id, live)
-      laid.set(live, [...(laid.get(live) ?? []), [view, mutation, entry.id]])
+      const mutations = laid.get(live) ?? []
+      mutations.push([view, mutation, entry.id])
+      laid.set(live, mutations)
       touched.set(view, (touched.get(view) ?? new Set()).add(entry.key))
     }
     for (const [live, mutations] of laid) this.#layOver(live, mutations)
@@ -354,9 +356,7 @@ export class Screen {
 
   /** Resolves when a transaction's writes are on disk. */
   storedOf(transaction: Transaction<any>): Promise<void> {
-    const stored = this.#stored.get(transaction) ?? transaction.isPersisted.promise.then(() => undefined)
-    stored.catch(() => undefined)
-    return stored
+    return this.#stored.get(transaction) ?? deliveredOf(transaction)
   }
 }
 

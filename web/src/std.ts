@@ -6,6 +6,7 @@ import { directHandlers } from './direct.js'
 import { Entity, withKey } from './entity.js'
 import { errorOf, isFailure, OutboxError } from './errors.js'
 import { deferred, type Guard } from './host.js'
+import { deliveredOf } from './live.js'
 import { checkOptions, checkTypes } from './options.js'
 import { Screen, type News } from './screen.js'
 import { attempt, nextTask } from './task.js'
@@ -194,13 +195,6 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
 function askToPersist(answered: (granted: boolean) => void): void {
   const asked: Promise<boolean> = globalThis.navigator?.storage?.persist?.() ?? Promise.resolve(false)
   asked.then(answered, () => answered(false))
-}
-
-/** A transaction's own promise, which nobody has to listen to. */
-function deliveredOf(transaction: Transaction<any>): Promise<void> {
-  const delivered = transaction.isPersisted.promise.then(() => undefined)
-  delivered.catch(() => undefined)
-  return delivered
 }
 
 /** A Connectivity whose functions throw nothing into Go: when in doubt, online. */
