@@ -3,25 +3,28 @@ package jsbridge
 import (
 	"context"
 	"syscall/js"
+	"time"
 
 	"github.com/stdsync/outbox/outbox"
 )
 
-// startPull runs a read strategy, { collection, scope, every, versioned }, until
-// the Std Sync is disposed.
-func (s *std) startPull(config js.Value) {
-	collection, scope := config.Get("collection").String(), config.Get("scope").String()
-	pull := outbox.Pull{
-		Collection: collection, Scope: scope, Every: millis(config.Get("every")),
-		Leadership: s.ports.Leadership("std-sync/" + s.name + "/pull/" + collection + "/" + scope + "/v1"),
-		Fetch: func(ctx context.Context, cursor outbox.Value) (outbox.Page, error) {
-			return s.fetch(ctx, collection, cursor)
-		},
+// startPull runs a Collection's read strategy until the Std Sync is disposed,
+// unless it runs already.
+func (s *std) startPull(collection string, every time.Duration) {
+	if s.pulling[collection] {
+		return
 	}
-	if config.Get("versioned").Truthy() {
-		pull.Newer = s.newer(collection)
-	}
-	go func() { _ = s.outbox.Pull(s.ctx, pull) }()
+	s.pulling[collection] = true
+	const scope = "pull"
+	go func() {
+		_ = s.outbox.Pull(s.ctx, outbox.Pull{
+			Collection: collection, Scope: scope, Every: every,
+			Leadership: s.ports.Leadership("std-sync/" + s.name + "/pull/" + collection + "/" + scope + "/v1"),
+			Fetch: func(ctx context.Context, cursor outbox.Value) (outbox.Page, error) {
+				return s.fetch(ctx, collection, cursor)
+			},
+		})
+	}()
 }
 
 // newer returns how a Collection tells which of two rows is newer.

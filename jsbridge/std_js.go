@@ -60,6 +60,9 @@ type std struct {
 	ended   chan struct{}
 	// watching: hooks.status is called for changes.
 	watching sync.Once
+	// pulling are the Collections whose read strategy runs; for calls from
+	// JavaScript, which come one at a time.
+	pulling map[string]bool
 }
 
 // newStd makes a Std Sync of { name, persistent, database?, version,
@@ -67,7 +70,7 @@ type std struct {
 // news, stored, replayed, replayedAction, restore, fly, fetch, newer, abort, status }; Events are
 // told only if somebody listens.
 func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Ports, error)) (*std, error) {
-	s := &std{name: config.Get("name").String(), hooks: hooks, abort: hooks.Get("abort"), ended: make(chan struct{})}
+	s := &std{name: config.Get("name").String(), hooks: hooks, abort: hooks.Get("abort"), ended: make(chan struct{}), pulling: map[string]bool{}}
 	ports, err := open(Platform{
 		Sync: s.name, Persistent: config.Get("persistent").Bool(), Database: textOr(config.Get("database")),
 		Lost: func(err error) {
@@ -119,12 +122,12 @@ func (s *std) run() {
 // promise's id settle it.
 func (s *std) object() js.Value {
 	return object(map[string]func([]js.Value) any{
-		// register(name, fetched, versioned)
+		// register(name, { fetched?, versioned? })
 		"register": func(args []js.Value) any {
 			name := args[0].String()
 			collection, _ := outbox.CollectionOf(name)
-			traits := outbox.Traits{Fetched: args[1].Truthy()}
-			if args[2].Truthy() {
+			traits := outbox.Traits{Fetched: args[1].Get("fetched").Truthy()}
+			if args[1].Get("versioned").Truthy() {
 				traits.Newer = s.newer(collection)
 			}
 			if err := s.outbox.Register(name, handler{std: s, collection: collection}, traits); err != nil {
@@ -187,7 +190,7 @@ func (s *std) object() js.Value {
 			return nil
 		},
 		"view": func([]js.Value) any { return s.view() },
-		"pull": func(args []js.Value) any { s.startPull(args[0]); return nil },
+		"pull": func(args []js.Value) any { s.startPull(args[0].String(), millis(args[1])); return nil },
 		"dispose": func(args []js.Value) any {
 			s.dispose()
 			return later(args[0], func() (any, error) { <-s.ended; return nil, nil })

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pull is a read strategy: it fetches what has changed since a cursor, again
-// and again, in one tab at a time.
+// Pull is a read strategy of a Collection whose Handler is registered: it fetches
+// what has changed since a cursor, again and again, in one tab at a time.
 type Pull struct {
 	Collection string
 	// Scope names the cursor, so that one Collection may have several.
@@ -18,8 +18,6 @@ type Pull struct {
 	Leadership Leadership
 	// Fetch returns the page after cursor, which is nil at first.
 	Fetch func(ctx context.Context, cursor Value) (Page, error)
-	// Newer, if set, reports whether an incoming row is to replace the stored one.
-	Newer func(incoming, stored Value) bool
 }
 
 // Page is one answer of a Fetch.
@@ -150,6 +148,7 @@ func (o *Outbox) pullPage(ctx context.Context, p Pull) (more bool, err error) {
 // clock stood so. A row that the Backend confirmed since is newer than the page.
 // It returns whether such a row was skipped.
 func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, clock int64) (ring Ring, skipped bool, err error) {
+	handler, _ := o.handlers.lookup(CollectionHandler(p.Collection))
 	err = o.records.update(ctx, "store the fetched rows", Relaxed, func(tx Tx, meta *Meta) error {
 		ring = Ring{}
 		now, err := tx.State(start.StateKey)
@@ -177,8 +176,8 @@ func (o *Outbox) storePage(ctx context.Context, p Pull, page Page, start State, 
 		skipped = false
 		stays := func(key RowKey, incoming Value) bool {
 			row, ok := byKey[key]
-			if ok && incoming != nil && row.Value != nil && p.Newer != nil {
-				return !p.Newer(incoming, row.Value)
+			if ok && incoming != nil && row.Value != nil && handler.Newer != nil {
+				return !handler.Newer(incoming, row.Value)
 			}
 			since := ok && row.Confirmed > clock
 			skipped = skipped || since

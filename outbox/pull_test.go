@@ -57,12 +57,12 @@ func pulled(key, fields string) outbox.Row {
 }
 
 // pulling runs a Pull of the feed in a tab until the test ends.
-func pulling(t *testing.T, tab *outboxtest.Tab, f *feed, newer func(a, b outbox.Value) bool) {
+func pulling(t *testing.T, tab *outboxtest.Tab, f *feed) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = tab.Pull(ctx, outbox.Pull{Collection: "todos", Every: 5 * time.Second, Leadership: &memory.Lock{}, Fetch: f.Fetch, Newer: newer})
+		_ = tab.Pull(ctx, outbox.Pull{Collection: "todos", Every: 5 * time.Second, Leadership: &memory.Lock{}, Fetch: f.Fetch})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -81,7 +81,7 @@ func TestAPullStoresRowsAndCursorAndTellsEveryTab(t *testing.T) {
 			{Rows: []outbox.Row{pulled("2", "a:2")}, Cursor: outboxtest.Fields{"at": "2"}},
 			{Deleted: []outbox.Key{"s:1"}, Cursor: outboxtest.Fields{"at": "3"}},
 		}}
-		pulling(t, one, f, nil)
+		pulling(t, one, f)
 		synctest.Wait()
 		require.Equal(t, []outbox.Value{nil, outboxtest.Fields{"at": "1"}}, f.cursors())
 		require.Equal(t, outboxtest.Fields{"a": "1"}, two.Row("todos", "1"))
@@ -102,7 +102,7 @@ func TestAFetchThatBeganBeforeARowWasConfirmedDoesNotOverwriteIt(t *testing.T) {
 			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:old"), pulled("2", "a:2")}, Cursor: outboxtest.Fields{"at": "1"}}},
 			fetch: func() error { time.Sleep(time.Second); return nil },
 		}
-		pulling(t, tab, f, nil)
+		pulling(t, tab, f)
 		synctest.Wait()
 		tab.Write("todos", "1", "insert a:new")
 		synctest.Wait()
@@ -130,7 +130,7 @@ func TestAVersionDecidesOverWhatWasConfirmedMeanwhile(t *testing.T) {
 			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "v:3 a:theirs")}, Cursor: outboxtest.Fields{"at": "1"}}},
 			fetch: func() error { time.Sleep(time.Second); return nil },
 		}
-		pulling(t, tab, f, byVersion)
+		pulling(t, tab, f)
 		synctest.Wait()
 		tab.Write("todos", "1", "insert v:2 a:mine")
 		time.Sleep(2 * time.Second)
@@ -152,7 +152,7 @@ func TestAFetchThatBeganBeforeADeleteDoesNotBringTheRowBack(t *testing.T) {
 			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:old")}, Cursor: outboxtest.Fields{"at": "1"}}},
 			fetch: func() error { time.Sleep(time.Second); return nil },
 		}
-		pulling(t, tab, f, nil)
+		pulling(t, tab, f)
 		synctest.Wait()
 		tab.Write("todos", "1", "delete a:old")
 		time.Sleep(2 * time.Second)
@@ -163,13 +163,14 @@ func TestAFetchThatBeganBeforeADeleteDoesNotBringTheRowBack(t *testing.T) {
 
 func TestRowsConvergeByVersionWhereThereIsOne(t *testing.T) {
 	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Traits = outbox.Traits{Newer: byVersion, Fetched: true}
 		tab := w.OpenTab(todos)
 		t.Cleanup(tab.Close)
 		f := &feed{pages: []outbox.Page{
 			{Rows: []outbox.Row{pulled("1", "v:2 a:new")}, Cursor: outboxtest.Fields{"at": "1"}, More: true},
 			{Rows: []outbox.Row{pulled("1", "v:1 a:old")}, Cursor: outboxtest.Fields{"at": "2"}},
 		}}
-		pulling(t, tab, f, byVersion)
+		pulling(t, tab, f)
 		synctest.Wait()
 		require.Equal(t, outboxtest.Fields{"v": "2", "a": "new"}, tab.Row("todos", "1"))
 	})
@@ -190,7 +191,7 @@ func TestAFailingFetchBacksOffAndGoesOn(t *testing.T) {
 				return nil
 			},
 		}
-		pulling(t, tab, f, nil)
+		pulling(t, tab, f)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Less(t, len(f.cursors()), 20)

@@ -111,7 +111,7 @@ func TestAFetchThatAResetOvertookIsDropped(t *testing.T) {
 			pages: []outbox.Page{{Rows: []outbox.Row{pulled("1", "a:theirs")}, Cursor: outboxtest.Fields{"at": "1"}}},
 			fetch: func() error { time.Sleep(time.Second); return nil },
 		}
-		pulling(t, tab, f, nil)
+		pulling(t, tab, f)
 		synctest.Wait()
 		_, err := tab.Reset(context.Background(), false)
 		require.NoError(t, err)

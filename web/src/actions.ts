@@ -3,12 +3,13 @@ import { requestOf } from './direct.js'
 import { OutboxError, OutboxUnreachable } from './errors.js'
 import type { Guard } from './host.js'
 import { deliveredOf, type Replayed } from './live.js'
-import { checkOptions, checkTypes } from './options.js'
+import { checkOptions, checkRequest, checkTypes, type OptionType } from './options.js'
 import { storableValue } from './rows.js'
-import type { Screen } from './screen.js'
-import type { OfflineAction, OfflineActionConfig, OutboxEvent, StdSync, TanStackDb } from './types.js'
+import type { Runner } from './runtime.js'
+import type { Screen, Tell } from './screen.js'
+import type { OfflineAction, OfflineActionConfig, StdSync, TanStackDb } from './types.js'
 
-const actionOptions = ['name', 'payload', 'onMutate', 'mutationFn', 'queue', 'classify'] as const
+const types: Record<string, OptionType> = { name: 'string', payload: 'schema', onMutate: 'function', mutationFn: 'function', queue: 'function', classify: 'function', request: 'object' }
 
 /** Makes an Offline Action of a Std Sync. */
 export function createOfflineAction<In, Out = In>(std: StdSync, config: OfflineActionConfig<In, Out>): OfflineAction<In> {
@@ -28,18 +29,22 @@ export class Actions {
     readonly callers: Callers,
     /** Without an Outbox, a call is sent as TanStack sends it. */
     readonly queued: boolean,
-    readonly tell: (event: Pick<OutboxEvent, 'type' | 'entryIds' | 'name' | 'error' | 'count'>) => void,
+    readonly runner: Runner,
+    readonly tell: Tell,
   ) {}
 
   /** Makes an action; see {@link StdSync.createOfflineAction}. */
-  create<In, Out>(config: OfflineActionConfig<In, Out>): OfflineAction<In> {
-    const { name, mutationFn, classify } = config
-    checkOptions('createOfflineAction()', config, actionOptions, ['name', 'onMutate', 'mutationFn'])
-    checkTypes('createOfflineAction()', config, { name: 'string', payload: 'object', onMutate: 'function', mutationFn: 'function', queue: 'function', classify: 'function' })
-    this.go().call('register', `action:${name}`, false, false)
+  create<In, Out>(given: OfflineActionConfig<In, Out>): OfflineAction<In> {
+    checkOptions('createOfflineAction()', given, Object.keys(types), ['name', 'onMutate', 'mutationFn'])
+    checkTypes('createOfflineAction()', given, types)
+    checkRequest('createOfflineAction()', given.request)
+    const config = { ...given, mutationFn: this.runner.callback(given.mutationFn) }
+    const { name, mutationFn, classify, request } = config
+    this.go().call('register', `action:${name}`, {})
     this.#actions.set(name, config)
     this.callers.add(`action:${name}`, {
       classify,
+      timeout: request?.timeout,
       fly: async ({ payload }, request) => {
         await mutationFn(stored(config, payload), request)
         return []

@@ -1,8 +1,10 @@
 import isNetworkError from 'is-network-error'
-import { describe, type StoredError } from './errors.js'
-import { keyText, storable, type Row } from './rows.js'
+import type { RowCodec } from './codec.js'
+import type { Config } from './collections.js'
+import { describe, OutboxUnreachable, type StoredError } from './errors.js'
+import { keyText, storedFields, type Row } from './rows.js'
 import { attempt } from './task.js'
-import type { Request, StdCollectionConfig, Verdict } from './types.js'
+import type { Request, Verdict } from './types.js'
 
 /** A Request as Go hands it over. */
 export interface Flown {
@@ -34,17 +36,39 @@ export interface Refusal {
 export type Fly = (flown: Flown, request: Request) => Promise<Rows>
 
 /** Returns how a Collection's Requests are run. */
-export function flyCollection<T extends object>(config: StdCollectionConfig<T, any>): Fly {
-  return async ({ op, key, base, changes, latest }, request) => {
-    switch (op) {
-      case 'insert':
-        return confirmedRows(config, [key], await config.onInsert?.([changes as T], request))
-      case 'update':
-        return confirmedRows(config, [key], await config.onUpdate?.({ current: base as T, updates: changes as Partial<T>, latest: latest as T | undefined }, request))
-      default:
-        await config.onDelete?.({ current: base as T, latest: latest as T | undefined }, request)
-        return []
+export function flyCollection(config: Config, codec: RowCodec): Fly {
+  return async ({ op, key, ...flown }, request) => {
+    const { base, changes, latest } = decoded(codec, op, flown)
+    let returned: unknown
+    if (op === 'insert') returned = await callback(config, 'onInsert')([changes], request)
+    // A row that was deleted and made again, where nothing else is ever updated.
+    else if (op === 'update' && !config.onUpdate && config.onInsert) returned = await config.onInsert([{ ...base, ...changes }], request)
+    else if (op === 'update') returned = await callback(config, 'onUpdate')({ current: base, updates: changes as Row, latest }, request)
+    else {
+      await callback(config, 'onDelete')({ current: base, latest }, request)
+      return []
     }
+    return stored(codec, confirmedRows(config, [key], returned))
+  }
+}
+
+/** A callback of a Collection; a write that waits for one that is not there goes on waiting. */
+function callback<Name extends 'onInsert' | 'onUpdate' | 'onDelete'>(config: Config, name: Name): NonNullable<Config[Name]> {
+  const found = config[name]
+  if (!found) throw new OutboxUnreachable(`"${config.name}" has no ${name} to send a stored write with`)
+  return found as NonNullable<Config[Name]>
+}
+
+/** What is stored as the app knows it. What does not fit any more waits for code that it fits. */
+function decoded(codec: RowCodec, op: Flown['op'], { base, changes, latest }: Pick<Flown, 'base' | 'changes' | 'latest'>): { base?: Row; changes?: Row; latest: Row | undefined } {
+  try {
+    return {
+      ...(base && { base: codec.decode(base) }),
+      ...(changes && { changes: op === 'insert' ? codec.decode(changes) : codec.decodeChanges(base, changes) }),
+      latest: latest && codec.decode(latest),
+    }
+  } catch (cause) {
+    throw new OutboxUnreachable((cause as Error).message, { cause })
   }
 }
 
@@ -52,22 +76,29 @@ export function flyCollection<T extends object>(config: StdCollectionConfig<T, a
  * The rows among what a callback returned: those that have the key of a written
  * row. Anything else a callback may return, a response for example, is none.
  */
-export function confirmedRows<T extends object>(config: StdCollectionConfig<T, any>, keys: readonly string[], returned: unknown): Rows {
-  const rows: Rows = []
+export function confirmedRows(config: Config, keys: readonly string[], returned: unknown): [key: string, row: Row][] {
+  const rows: [string, Row][] = []
   for (const value of Array.isArray(returned) ? returned : [returned]) {
     const key = keyIn(config, value)
-    if (key === undefined || !keys.includes(key)) continue
-    // The Backend has the write, whatever it answered: a row that cannot be kept
-    // counts as no answer.
-    attempt(() => rows.push([key, storable(config.name, value as object)]))
+    if (key !== undefined && keys.includes(key)) rows.push([key, storedFields(value as object)])
   }
   return rows
 }
 
-function keyIn<T extends object>(config: StdCollectionConfig<T, any>, value: unknown): string | undefined {
+/**
+ * Rows as they are stored. The Backend has the write, whatever it answered: a row
+ * that cannot be kept counts as no answer.
+ */
+export function stored(codec: RowCodec, rows: Rows): Rows {
+  const kept: Rows = []
+  for (const [key, row] of rows) attempt(() => kept.push([key, row && codec.encode(row)]))
+  return kept
+}
+
+function keyIn(config: Config, value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   try {
-    const key = config.getKey(value as T) as unknown
+    const key = config.getKey(value) as unknown
     return typeof key === 'string' || typeof key === 'number' ? keyText(key) : undefined
   } catch {
     return undefined

@@ -1,16 +1,21 @@
 import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
-import { OutboxError } from './errors.js'
+import type { RowCodec } from './codec.js'
+import type { Config } from './collections.js'
+import { OutboxError, OutboxUnreachable } from './errors.js'
 import type { Guard } from './host.js'
-import { keyText, storable, type Row } from './rows.js'
+import { keyText, type Row } from './rows.js'
 import { nextTask } from './task.js'
-import type { Request, StdCollectionConfig, Verdict } from './types.js'
+import type { Request, Verdict } from './types.js'
 
 /** A Handler of this tab. */
 interface Caller {
   fly: Fly
   classify: ((error: unknown) => Verdict) | undefined
+  /** Milliseconds a Request may take. */
+  timeout: number | undefined
   /** A Collection's. */
-  config?: StdCollectionConfig<any, any>
+  config?: Config
+  codec?: RowCodec
 }
 
 /** Runs the user's callbacks for Go, and answers with what came of them. */
@@ -32,8 +37,13 @@ export class Callers {
 
   /** Flies a Request through the Handler of that name. */
   fly(id: number, name: string, flown: Flown): void {
-    const { fly, classify } = this.#named(name)
-    this.#run(id, async (signal) => {
+    const { fly, classify, timeout } = this.#named(name)
+    const refused = (error: unknown): Answer => {
+      const answer = refusal(error, [classify, this.classify])
+      if (!answer.unreachable) for (const entry of flown.entryIds) this.#causes.set(entry, error)
+      return answer
+    }
+    const late = this.#run(id, async (signal) => {
       const { id: idempotencyKey, entryIds, attempt, enqueuedAt } = flown
       const request: Request = { idempotencyKey, signal, entryIds, attempt, enqueuedAt }
       // The callback gets copies: what it does to them is not stored.
@@ -41,23 +51,27 @@ export class Callers {
       try {
         return { rows: await fly({ ...flown, ...(base && { base }), ...(changes && { changes }), ...(latest && { latest }), payload }, request) }
       } catch (error) {
-        const answer = refusal(error, [classify, this.classify])
-        if (!answer.unreachable) for (const entry of entryIds) this.#causes.set(entry, error)
-        return answer
+        return refused(error)
+      } finally {
+        clearTimeout(timer)
       }
     })
+    const timer = timeout === undefined ? undefined : setTimeout(() => {
+      const error = new OutboxUnreachable(`no answer within ${timeout} ms`)
+      late(error, refusal(error, []))
+    }, timeout)
   }
 
   /** Fetches a page for a Collection's strategy. */
   fetch(id: number, collection: string, cursor: unknown): void {
-    const config = this.#collection(collection)
+    const { config, codec } = this.#collection(collection)
     this.#run(id, async (signal) => {
       const page = await config.sync?.config.fetch({ cursor, signal })
       if (!Array.isArray(page?.rows)) {
         throw new OutboxError('invalid', `the fetch of "${collection}" must return { rows, cursor }, rows being an array`)
       }
       return {
-        rows: page.rows.map((row): [string, Row] => [keyText(config.getKey(row)), storable(collection, row)]),
+        rows: page.rows.map((row): [string, Row] => [keyText(config.getKey(row)), codec.encode(row)]),
         deleted: (page.deleted ?? []).map(keyText),
         cursor: page.cursor === undefined ? undefined : structuredClone(page.cursor),
         more: page.more === true,
@@ -67,8 +81,9 @@ export class Callers {
 
   /** Whether an incoming row is to replace a stored one. */
   newer(collection: string, incoming: Row, stored: Row): boolean {
-    const version = this.#collection(collection).version as (row: Row) => number | string
-    return !(version(incoming) < version(stored))
+    const { config, codec } = this.#collection(collection)
+    const version = config.version as (row: Row) => number | string
+    return !(version(codec.decode(incoming)) < version(codec.decode(stored)))
   }
 
   /** Aborts a callback that is running. */
@@ -97,11 +112,12 @@ export class Callers {
     return caller
   }
 
-  #collection(name: string): StdCollectionConfig<any, any> {
-    return this.#named(`collection:${name}`).config as StdCollectionConfig<any, any>
+  #collection(name: string): { config: Config; codec: RowCodec } {
+    return this.#named(`collection:${name}`) as Caller & { config: Config; codec: RowCodec }
   }
 
-  #run(id: number, run: (signal: AbortSignal) => Promise<object>): void {
+  /** Runs a callback and answers with what comes of it, unless another answer has been given before. */
+  #run(id: number, run: (signal: AbortSignal) => Promise<object>): (why: Error, answer: object) => void {
     const controller = new AbortController()
     this.#open.set(id, controller)
     run(controller.signal)
@@ -110,6 +126,11 @@ export class Callers {
       .then((answer) => {
         if (this.#open.delete(id)) this.#land(id, answer)
       })
+    return (why, answer) => {
+      if (!this.#open.delete(id)) return
+      controller.abort(why)
+      this.#land(id, answer)
+    }
   }
 
   /** Answers that arrive in one task are handed to Go together. */

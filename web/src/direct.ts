@@ -1,16 +1,18 @@
 import type { PendingMutation, Transaction } from '@tanstack/db'
-import { confirmedRows, type Rows } from './callbacks.js'
+import { confirmedRows, stored, type Rows } from './callbacks.js'
+import type { Config } from './collections.js'
 import type { Guard } from './host.js'
 import { keyText, type Row } from './rows.js'
-import type { Request, StdCollectionConfig } from './types.js'
+import type { Request } from './types.js'
 import type { View } from './view.js'
+
+type Params = { transaction: Pick<Transaction<any>, 'id' | 'mutations' | 'createdAt'> }
 
 /**
  * TanStack's handlers of a Collection without an Outbox: the callbacks are called
  * at once, and what they throw reaches the caller as it is.
  */
-export function directHandlers(config: StdCollectionConfig<any, any>, view: View, go: Guard) {
-  type Params = { transaction: Transaction<any> }
+export function directHandlers(config: Config, view: View, go: () => Guard) {
   const mutationsOf = ({ transaction }: Params) => transaction.mutations as PendingMutation[]
 
   /** What the Backend returned, or else what the user wrote. */
@@ -22,7 +24,7 @@ export function directHandlers(config: StdCollectionConfig<any, any>, view: View
       return [key, mutation.type === 'delete' ? undefined : (known.get(key) ?? (mutation.modified as Row))]
     })
     view.write(rows)
-    go.async('confirm', config.name, rows, config.sync !== undefined).catch(() => undefined)
+    go().async('confirm', config.name, stored(view.codec, rows), config.sync !== undefined).catch(() => undefined)
   }
 
   const each = async (params: Params, call: (mutation: PendingMutation, request: Request) => unknown) => {
@@ -47,8 +49,17 @@ export function directHandlers(config: StdCollectionConfig<any, any>, view: View
   }
 }
 
+/** Sends an app's own transaction at once, one write after another, each through its Collection's handlers. */
+export async function sendDirect({ id, createdAt, mutations }: Transaction<any>, handlers: readonly ReturnType<typeof directHandlers>[]): Promise<void> {
+  for (const [n, mutation] of (mutations as PendingMutation[]).entries()) {
+    const params = { transaction: { id: mutations.length === 1 ? id : `${id}:${n}`, createdAt, mutations: [mutation] } } as Params
+    const { onInsert, onUpdate, onDelete } = handlers[n] ?? {}
+    await (mutation.type === 'insert' ? onInsert : mutation.type === 'update' ? onUpdate : onDelete)?.(params)
+  }
+}
+
 /** The request of a write that is sent at once. */
-export function requestOf(transaction: Transaction<any>): Request {
+export function requestOf(transaction: Params['transaction']): Request {
   return {
     idempotencyKey: transaction.id,
     signal: new AbortController().signal,

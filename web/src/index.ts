@@ -6,6 +6,7 @@
 export { loadOutbox } from './load.js'
 export { createOfflineAction } from './actions.js'
 export { browser, memory, syncStrategy } from './platform.js'
+export { paceStrategy } from './pacing.js'
 export { OutboxError, OutboxUnreachable, type OutboxErrorCode, type StoredError } from './errors.js'
 export { outboxReplay } from './live.js'
 export type * from './types.js'

@@ -1,7 +1,7 @@
 import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
 import { OutboxError } from './errors.js'
 import { deferred, type Deferred } from './host.js'
-import { keyOf, storable, type Row } from './rows.js'
+import { keyOf, keyText, type Row } from './rows.js'
 import type { TanStackDb } from './types.js'
 import type { View } from './view.js'
 
@@ -53,14 +53,14 @@ export interface Draft {
 }
 
 /** Returns what a mutation writes, as it is stored. */
-export function draftOf(mutation: PendingMutation, id: string, transaction: string, collection: string, key: string): Draft {
+export function draftOf(mutation: PendingMutation, id: string, transaction: string, { name: collection, codec }: View): Draft {
   if (Number.isNaN(mutation.key) || /\p{Surrogate}/u.test(String(mutation.key))) {
     throw new OutboxError('invalid', `${collection}: the key of a row is ${Number.isNaN(mutation.key) ? 'NaN' : 'half a character'}; getKey must return a number or well-formed text`)
   }
-  const draft: Draft = { id, transaction, collection, key, op: mutation.type }
-  if (mutation.type !== 'insert') draft.base = storable(collection, mutation.original)
-  if (mutation.type === 'insert') draft.changes = storable(collection, mutation.modified)
-  if (mutation.type === 'update') draft.changes = storable(collection, mutation.changes)
+  const draft: Draft = { id, transaction, collection, key: keyText(mutation.key), op: mutation.type }
+  if (mutation.type !== 'insert') draft.base = codec.encode(mutation.original)
+  if (mutation.type === 'insert') draft.changes = codec.encode(mutation.modified)
+  if (mutation.type === 'update') draft.changes = codec.encodeChanges(mutation.modified, mutation.changes as Row)
   return draft
 }
 

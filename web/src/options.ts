@@ -1,4 +1,5 @@
 import { OutboxError } from './errors.js'
+import type { RequestOptions } from './types.js'
 
 /** Throws unless `options` has only known names, and all required ones. */
 export function checkOptions(where: string, options: object, known: readonly string[], required: readonly string[] = []): void {
@@ -17,12 +18,29 @@ export function checkOptions(where: string, options: object, known: readonly str
   }
 }
 
+/** What `typeof` says of an option, or a Standard Schema, which may be a function too. */
+export type OptionType = 'string' | 'number' | 'boolean' | 'function' | 'object' | 'schema'
+
 /** Throws unless an option has the given type, where it is set at all. */
-export function checkTypes(where: string, options: object, types: Record<string, 'string' | 'number' | 'boolean' | 'function' | 'object'>): void {
+export function checkTypes(where: string, options: object, types: Record<string, OptionType>): void {
   for (const [name, type] of Object.entries(types)) {
     const value = (options as Record<string, unknown>)[name]
-    if (value !== undefined && typeof value !== type) {
-      throw new OutboxError('invalid', `${where}: the option "${name}" must be a ${type}, not ${typeof value}`)
-    }
+    if (value === undefined || typeof value === type || (type === 'schema' && isSchema(value))) continue
+    throw new OutboxError('invalid', `${where}: the option "${name}" must be a ${type === 'schema' ? 'Standard Schema' : type}, not ${value === null ? 'null' : typeof value}`)
   }
+}
+
+/** Throws unless the option `request` makes sense. */
+export function checkRequest(where: string, request: RequestOptions | undefined): void {
+  if (!request) return
+  checkOptions(`${where}, request`, request, ['timeout'])
+  checkTypes(`${where}, request`, request, { timeout: 'number' })
+  const { timeout } = request
+  if (timeout !== undefined && !(timeout > 0 && timeout < 2 ** 31)) {
+    throw new OutboxError('invalid', `${where}, request: the option "timeout" must be a positive number of milliseconds below 2^31, not ${timeout}`)
+  }
+}
+
+function isSchema(value: unknown): boolean {
+  return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value
 }

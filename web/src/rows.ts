@@ -24,10 +24,16 @@ export function storableValue(where: string, value: unknown): unknown {
   }
 }
 
-/** A copy of a row as it is stored: without virtual properties, and nobody else's. */
-export function storable(where: string, row: object): Row {
+/** A row's own fields, without virtual properties. */
+export function storedFields(row: object): Row {
   const plain: Row = { ...(row as Row) }
   for (const name of virtualProps) delete plain[name]
+  return plain
+}
+
+/** A copy of a row as it is stored: without virtual properties, and nobody else's. */
+export function storable(where: string, row: object): Row {
+  const plain = storedFields(row)
   try {
     return structuredClone(plain)
   } catch (error) {

@@ -1,16 +1,20 @@
 import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
 import type { Callers } from './callers.js'
+import type { Config } from './collections.js'
 import { errorOf, OutboxError, type Failure } from './errors.js'
 import { deferred, type Deferred, type Guard } from './host.js'
 import { deliveredOf, draftOf, mutationOf, overlay, type Draft, type Live, type Replayed } from './live.js'
 import { keyText, type Row } from './rows.js'
 import { attempt, nextTask } from './task.js'
-import type { EntryRow, StdCollectionConfig, TanStackDb } from './types.js'
+import type { EntryRow, OutboxEvent, TanStackDb } from './types.js'
 import { written, type Confirmed, type View } from './view.js'
+
+/** A row of the Sync Replica; `undefined` for one that is gone. */
+type StoredRow = [collection: string, key: string, row: Row | undefined]
 
 /** What Go found in the store. */
 export interface News {
-  rows: [collection: string, key: string, row: Row | undefined][]
+  rows: StoredRow[]
   settled: [transaction: string, failure?: Failure, restTransaction?: string, rest?: string[]][]
   delivered: string[]
   entries: EntryRow[]
@@ -19,6 +23,9 @@ export interface News {
   stale: boolean
   reset: boolean
 }
+
+/** Tells an Event. */
+export type Tell = (event: Omit<OutboxEvent, 'at' | 'sync'>) => void
 
 /** All Collections of a Std Sync on screen, and the transactions it waits for. */
 export class Screen {
@@ -36,6 +43,7 @@ export class Screen {
     readonly go: () => Guard,
     readonly db: TanStackDb,
     readonly callers: Callers,
+    readonly tell: Tell,
   ) {}
 
   add(view: View): void {
@@ -66,11 +74,10 @@ export class Screen {
   }
 
   /** Go has read a Collection. */
-  hydrate(name: string, rows: readonly [collection: string, key: string, row: Row | undefined][], entries: readonly Replayed[]): void {
+  hydrate(name: string, rows: readonly StoredRow[], entries: readonly Replayed[]): void {
     const view = this.#views.get(name)
     if (!view?.collection) return
-    const confirmed = new Map<string, Row | undefined>()
-    for (const [, key, row] of rows) if (row !== undefined) confirmed.set(key, row)
+    const confirmed = new Map(this.#known(view, rows).filter(([, row]) => row !== undefined))
     // The overlays first: a commit tells of the rows it writes and of no others.
     this.#lay(entries, (_, key) => confirmed.get(key))
     attempt(() => view.recompute())
@@ -91,10 +98,12 @@ export class Screen {
     const touched = new Map<View, Set<string>>()
     const below = new Map<string, Row | undefined>()
     const laid = new Map<Live, [View, PendingMutation, entryId: string][]>()
-    for (const entry of entries) {
-      const view = this.#views.get(collectionOf(entry.name))
+    for (const stored of entries) {
+      const view = this.#views.get(collectionOf(stored.name))
       const collection = view?.collection
-      if (!view || !collection || this.#byEntry.has(entry.id)) continue
+      if (!view || !collection || this.#byEntry.has(stored.id)) continue
+      const entry = this.#decoded(view, stored)
+      if (!entry) continue
       const place = `${entry.name}/${entry.key}`
       const mutation = mutationOf(entry, collection, below.has(place) ? below.get(place) : confirmed(view, entry.key))
       below.set(place, written(mutation, mutation.original as Row))
@@ -107,6 +116,34 @@ export class Screen {
     }
     for (const [live, mutations] of laid) this.#layOver(live, mutations)
     return touched
+  }
+
+  /** A stored Entry as the app knows it. One that does not fit any more is not shown. */
+  #decoded({ codec }: View, entry: Replayed): Replayed | undefined {
+    const { id, op, name, base, changes } = entry
+    try {
+      return {
+        ...entry,
+        ...(base && { base: codec.decode(base) }),
+        ...(changes && { changes: op === 'insert' ? codec.decode(changes) : codec.decodeChanges(base, changes) }),
+      }
+    } catch (error) {
+      this.tell({ type: 'replay-skipped', name, entryIds: [id], error: error as OutboxError })
+      return undefined
+    }
+  }
+
+  /** Stored rows as the app knows them. One that does not fit any more is not shown. */
+  #known(view: View, rows: readonly StoredRow[]): Confirmed[] {
+    const known: Confirmed[] = []
+    for (const [, key, row] of rows) {
+      try {
+        known.push([key, row && view.codec.decode(row)])
+      } catch (error) {
+        this.tell({ type: 'storage', name: `collection:${view.name}`, error: error as OutboxError })
+      }
+    }
+    return known
   }
 
   #layOver(live: Live, laid: readonly [View, PendingMutation, entryId: string][]): void {
@@ -128,7 +165,7 @@ export class Screen {
   }
 
   /** TanStack's handlers of a Collection whose writes go through the Outbox. */
-  handlers(config: StdCollectionConfig<any, any>) {
+  handlers(config: Config) {
     const handler = ({ transaction }: { transaction: Transaction<any> }) => this.record(transaction)
     return {
       ...(config.onInsert && { onInsert: handler }),
@@ -145,9 +182,7 @@ export class Screen {
     const mutations = transaction.mutations as PendingMutation[]
     const idOf = (n: number) => (mutations.length === 1 ? transaction.id : `${transaction.id}:${n}`)
     const drafts = mutations.map((mutation, n): Draft => {
-      const view = this.#viewOf(mutation)
-      if (!view) throw new OutboxError('invalid', `the collection "${mutation.collection.id}" does not belong to this Std Sync: write to it in a transaction of its own`)
-      const draft = draftOf(mutation, idOf(n), transaction.id, view.name, keyText(mutation.key))
+      const draft = draftOf(mutation, idOf(n), transaction.id, this.#viewOf(mutation) as View)
       return inOrder && n > 0 ? { ...draft, after: [idOf(n - 1)] } : draft
     })
     return this.#send(transaction, drafts)
@@ -265,15 +300,15 @@ export class Screen {
   }
 
   #rowsOf(news: News): Map<View, Confirmed[]> {
-    const rows = new Map<View, Confirmed[]>()
-    for (const [name, key, row] of news.rows) {
-      const view = this.#views.get(name)
+    const rows = new Map<View, StoredRow[]>()
+    for (const row of news.rows) {
+      const view = this.#views.get(row[0])
       if (!view?.hydrated) continue
       const list = rows.get(view)
-      if (list) list.push([key, row])
-      else rows.set(view, [[key, row]])
+      if (list) list.push(row)
+      else rows.set(view, [row])
     }
-    return rows
+    return new Map([...rows].map(([view, list]) => [view, this.#known(view, list)]))
   }
 
   /** One Entry of a transaction that waits on is delivered: its row is confirmed. */
@@ -311,11 +346,11 @@ export class Screen {
   #reload(view: View): void {
     if (!view.hydrated) return
     this.go()
-      .async<[string, string, Row | undefined][]>('replica', view.name)
+      .async<StoredRow[]>('replica', view.name)
       .then(
         (rows) => {
           const confirmed = new Map<string, Row | undefined>(view.keys().map((key) => [key, undefined]))
-          for (const [, key, row] of rows) confirmed.set(key, row)
+          for (const [key, row] of this.#known(view, rows)) confirmed.set(key, row)
           view.write([...confirmed])
         },
         () => undefined, // told as an Event; the next look reads again

@@ -1,17 +1,16 @@
-import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
+import type { Collection, Transaction } from '@tanstack/db'
 import { Actions } from './actions.js'
 import { Callers } from './callers.js'
-import { flyCollection } from './callbacks.js'
-import { directHandlers } from './direct.js'
+import { Collections } from './collections.js'
 import { Entity, withKey } from './entity.js'
 import { errorOf, isFailure, OutboxError } from './errors.js'
 import { deferred, type Guard } from './host.js'
 import { deliveredOf } from './live.js'
-import { checkOptions, checkTypes } from './options.js'
-import { Screen, type News } from './screen.js'
+import { checkOptions, checkTypes, type OptionType } from './options.js'
+import { Runner } from './runtime.js'
+import { Screen, type News, type Tell } from './screen.js'
 import { attempt, nextTask } from './task.js'
 import type { Connectivity, EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
-import { View } from './view.js'
 
 /** What a Std Sync is made with. */
 export interface Made {
@@ -21,23 +20,28 @@ export interface Made {
   names: Set<string>
 }
 
-const stdOptions = ['name', 'platform', 'outbox', 'version', 'migrate', 'classify', 'onEvent', 'concurrency'] as const
-const collectionOptions = ['name', 'getKey', 'schema', 'onInsert', 'onUpdate', 'onDelete', 'sync', 'version', 'outbox', 'classify', 'gcTime'] as const
+const types: Record<string, OptionType> = { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', migrate: 'function', classify: 'function', onEvent: 'function', concurrency: 'number', runtime: 'object' }
 
 /** Makes a Std Sync; see {@link StdSync}. */
 export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Made): StdSync {
-  checkOptions('createStdSync()', config, stdOptions, ['name'])
-  checkTypes('createStdSync()', config, { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', migrate: 'function', classify: 'function', onEvent: 'function', concurrency: 'number' })
+  checkOptions('createStdSync()', config, Object.keys(types), ['name'])
+  checkTypes('createStdSync()', config, types)
   if (config.name === '') throw new OutboxError('invalid', 'createStdSync(): the option "name" is empty')
   if (names.has(config.name)) {
     throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
   }
 
-  const tell = (event: OutboxEvent) => attempt(() => config.onEvent?.(event))
+  if (config.runtime && typeof config.runtime.runPromise !== 'function') throw new OutboxError('invalid', 'createStdSync(): the option "runtime" has no runPromise(effect, { signal })')
+
+  const hand = (event: OutboxEvent) => attempt(() => config.onEvent?.(event))
+  const tell: Tell = (event) => hand({ at: Date.now(), sync: config.name, ...event })
+  const queued = config.outbox ?? false
+  const runner = new Runner(config.runtime)
   const callers = new Callers(() => go, config.classify)
-  const screen = new Screen(() => go, db, callers)
+  const screen = new Screen(() => go, db, callers, tell)
   const entity = new Entity(() => go, db, config.name)
-  const actions = new Actions(() => go, db, screen, callers, config.outbox ?? false, (event) => tell({ at: Date.now(), sync: config.name, ...event }))
+  const actions = new Actions(() => go, db, screen, callers, queued, runner, tell)
+  const collections = new Collections(config.name, queued, () => go, db, screen, callers, runner)
   const listeners = new Set<(status: OutboxStatus) => void>()
   const status = () => go.call<OutboxStatus>('status')
 
@@ -54,7 +58,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       migrating: config.migrate !== undefined,
     },
     guarded({
-      event: (event: OutboxEvent) => tell(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
+      event: (event: OutboxEvent) => hand(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
       news: (news: News) => {
         attempt(() => screen.show(news))
         entity.show(news)
@@ -77,12 +81,12 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     }),
   )
   names.add(config.name)
-  if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', at: Date.now(), sync: config.name, granted }))
+  if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', granted }))
   const stopMourning = go.instance.onDeath((crash) => {
     names.delete(config.name)
     callers.abandon(crash)
     screen.abandon(crash)
-    tell({ type: 'crashed', at: Date.now(), sync: config.name, error: crash })
+    tell({ type: 'crashed', error: crash })
   })
 
   /** Opens the Ready Gate once what is stored is on screen, or cannot be read. */
@@ -102,40 +106,11 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     openGate().then(ready.resolve, ready.reject)
   })
 
-  function options<T extends object, TKey extends string | number>(collection: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey> {
-    checkOptions('std.collection()', collection, collectionOptions, ['name', 'getKey'])
-    checkTypes('std.collection()', collection, { name: 'string', getKey: 'function', onInsert: 'function', onUpdate: 'function', onDelete: 'function', sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', gcTime: 'number' })
-    if (disposal) throw new OutboxError('disposed', `std.collection(): "${config.name}" was disposed in this tab`)
-    const view = new View(collection.name)
-    go.call('register', `collection:${collection.name}`, collection.sync !== undefined, collection.version !== undefined)
-    callers.add(`collection:${collection.name}`, { fly: flyCollection(collection), classify: collection.classify, config: collection })
-    screen.add(view)
-    const queued = (config.outbox ?? false) && collection.outbox !== false
-    const handlers = queued ? screen.handlers(collection) : directHandlers(collection, view, go)
-    let pulling = false
-    return {
-      id: `${config.name}/${collection.name}`,
-      getKey: collection.getKey,
-      ...(collection.schema && { schema: collection.schema }),
-      ...(collection.gcTime !== undefined && { gcTime: collection.gcTime }),
-      sync: {
-        rowUpdateMode: 'full',
-        sync: (params: unknown) => {
-          view.attach(params as never)
-          screen.start(view)
-          if (collection.sync && !pulling) {
-            pulling = true
-            const { every } = collection.sync.config
-            go.call('pull', { collection: collection.name, scope: 'pull', every, versioned: collection.version !== undefined })
-          }
-          return () => view.detach(params as never)
-        },
-      },
-      ...handlers,
-    } as unknown as CollectionConfig<T, TKey>
-  }
-
   let disposal: Promise<void> | undefined
+  const options = (collection: StdCollectionConfig<any, any>) => {
+    if (disposal) throw new OutboxError('disposed', `std.collection(): "${config.name}" was disposed in this tab`)
+    return collections.options(collection)
+  }
   const outbox: StdOutbox = {
     get entity() {
       return entity.collection
@@ -158,20 +133,20 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   }
   return {
     name: config.name,
-    collectionOptions: options,
+    collectionOptions: (collection) => options(collection) as never,
     collection(collectionConfig) {
       const collection = db.createCollection(options(collectionConfig) as never) as unknown as Collection<any, any>
       if (booting) boot.push(collection)
-      return collection
+      return collection as never
     },
     createOfflineAction: (action) => actions.create(action),
     inOrder(write) {
-      const transaction = db.createTransaction({ autoCommit: false, mutationFn: ({ transaction }) => screen.record(transaction as never, true) })
+      const transaction = db.createTransaction({ autoCommit: false, mutationFn: ({ transaction }) => collections.send(transaction as never, true) })
       transaction.mutate(write)
       transaction.commit().catch(() => undefined)
       return transaction as Transaction<any>
     },
-    mutationFn: ({ transaction }) => screen.record(transaction),
+    mutationFn: async ({ transaction }) => collections.send(transaction),
     outbox,
     ready: ready.promise,
     async reset(options = {}) {

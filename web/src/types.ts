@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Collection, CollectionConfig, Transaction } from '@tanstack/db'
+import type { Collection, CollectionConfig, DebounceStrategyOptions, QueueStrategyOptions, ThrottleStrategyOptions, Transaction } from '@tanstack/db'
 import type { OutboxError, StoredError } from './errors.js'
 
-/** The part of `@tanstack/db` this package uses. Pass the app's own copy. */
-export type TanStackDb = Pick<typeof import('@tanstack/db'), 'createCollection' | 'createTransaction' | 'createOptimisticAction'>
+/** The part of `@tanstack/db` this package uses. Pass the app's own copy. The last four are needed for `pacing` only. */
+export type TanStackDb = Pick<typeof import('@tanstack/db'), 'createCollection' | 'createTransaction' | 'createOptimisticAction'> &
+  Partial<Pick<typeof import('@tanstack/db'), 'createPacedMutations' | 'debounceStrategy' | 'throttleStrategy' | 'queueStrategy'>>
 
 export interface LoadOptions {
   /** Where `outbox.wasm` is served; beside this module by default. */
@@ -57,6 +58,13 @@ export interface StdSyncConfig {
   onEvent?: (event: OutboxEvent) => void
   /** How many Requests fly at once; 6 by default. */
   concurrency?: number
+  /** Runs the Effects that callbacks return: a `ManagedRuntime`, or `{ runPromise: Effect.runPromise }`. */
+  runtime?: Runtime
+}
+
+/** What runs an Effect. Its promise rejects with what the Effect failed with. */
+export interface Runtime {
+  runPromise(effect: any, options?: { signal?: AbortSignal }): Promise<unknown>
 }
 
 /** The second argument of every callback. */
@@ -108,11 +116,53 @@ export interface SyncStrategy<T> {
   readonly config: PullConfig<T>
 }
 
-export interface StdCollectionConfig<T extends object, TKey extends string | number = string | number> {
+/**
+ * Turns rows into what structured clone can carry, and back. It is given whole rows,
+ * changes values, and keeps the names of the fields. Synchronous.
+ */
+export interface Codec<T, Stored extends object = any> {
+  encode(row: T): Stored
+  decode(stored: Stored): T
+}
+
+/** When updates are sent that no Outbox paces. Made by {@link paceStrategy}. */
+export type PaceStrategy =
+  | { readonly kind: 'debounce'; readonly options: DebounceStrategyOptions }
+  | { readonly kind: 'throttle'; readonly options: ThrottleStrategyOptions }
+  | { readonly kind: 'queue'; readonly options: QueueStrategyOptions | undefined }
+
+/** What `collection.utils` of a Std Sync's Collection holds. */
+export type StdUtils<T extends object, TKey extends string | number> = {
+  /** `update`, at the Collection's pace. With an Outbox it is `update`: the Outbox paces. */
+  pacedUpdate: Collection<T, TKey>['update']
+}
+
+/** A Collection of a Std Sync. */
+export type StdCollection<T extends object, TKey extends string | number> = Collection<T, TKey, StdUtils<T, TKey>>
+
+/** How a Collection's or an action's Requests are made. */
+export interface RequestOptions {
+  /**
+   * Milliseconds after which a Request is aborted and counts as unreachable: it is
+   * sent again under the same key, since it may have arrived. Without it, a Request
+   * has all the time it takes.
+   */
+  timeout?: number
+}
+
+export type StdCollectionConfig<T extends object, TKey extends string | number = string | number> = CollectionParts<T> &
+  (
+    | { single?: false; getKey: (row: T) => TKey }
+    /** The Collection has one row, which is only ever updated. Its key is the Collection's name if nothing tells. */
+    | { single: true; getKey?: (row: T) => TKey }
+  )
+
+interface CollectionParts<T extends object> {
   /** Unique in its Std Sync, and stable: what is stored is found by it. */
   name: string
-  getKey: (row: T) => TKey
   schema?: StandardSchemaV1<any, T>
+  /** For rows that structured clone cannot carry. */
+  codec?: Codec<T>
   onInsert?: (rows: T[], request: Request) => Promise<Stored<T>> | Stored<T>
   onUpdate?: (args: UpdateArgs<T>, request: Request) => Promise<Stored<T>> | Stored<T>
   onDelete?: (args: DeleteArgs<T>, request: Request) => Promise<unknown> | unknown
@@ -122,6 +172,9 @@ export interface StdCollectionConfig<T extends object, TKey extends string | num
   /** `false` opts this Collection out. */
   outbox?: boolean
   classify?: (error: unknown) => Verdict
+  request?: RequestOptions
+  /** When `utils.pacedUpdate` sends, where there is no Outbox. */
+  pacing?: PaceStrategy
   /** TanStack's: ms without a subscriber until the rows leave memory. */
   gcTime?: number
 }
@@ -138,6 +191,7 @@ export interface OfflineActionConfig<In, Out = In> {
   /** Calls of one queue are sent one after another; all calls share one when absent. */
   queue?: (payload: Out) => string | number
   classify?: (error: unknown) => Verdict
+  request?: RequestOptions
 }
 
 /** Calls an Offline Action. `delivered` settles when the Backend has the call, or refused it. */
@@ -226,9 +280,9 @@ export interface StdOutbox {
 export interface StdSync {
   readonly name: string
   /** Makes a TanStack Collection. */
-  collection<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): Collection<T, TKey>
+  collection<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): StdCollection<T, TKey>
   /** The options of a TanStack Collection, for `createCollection` or a `DbClient`. */
-  collectionOptions<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey>
+  collectionOptions<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey, never, StdUtils<T, TKey>> & { utils: StdUtils<T, TKey>; schema?: never }
   /** Makes an operation that is stored as a call, shown at once, and sent when it can be. */
   createOfflineAction<In, Out = In>(config: OfflineActionConfig<In, Out>): OfflineAction<In>
   /**

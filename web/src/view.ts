@@ -1,4 +1,5 @@
 import type { Collection, PendingMutation, SyncConfig, Transaction } from '@tanstack/db'
+import type { RowCodec } from './codec.js'
 import type { Live } from './live.js'
 import { keyOf, keyText, type Row } from './rows.js'
 import { attempt } from './task.js'
@@ -31,7 +32,10 @@ export class View {
   /** The unsent writes of a row, in TanStack's order of their transactions. */
   readonly #byKey = new Map<string, Unsent[]>()
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly codec: RowCodec,
+  ) {}
 
   /** TanStack has started the Collection's sync. */
   attach(params: SyncParams): void {

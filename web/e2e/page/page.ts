@@ -1,7 +1,9 @@
 // The page of the end-to-end tests: it does nothing but hand the package, the
 // app's TanStack DB and the demo's API to the tests.
 import * as db from '@tanstack/db'
+import * as effect from 'effect'
 import * as outbox from 'outbox-wasm'
+import { z } from 'zod'
 import { api, type Todo } from '../../demo/src/api.js'
 import { connectivity, network } from '../../demo/src/network.js'
 
@@ -15,6 +17,8 @@ function opened<T>(request: IDBRequest<T>): Promise<T> {
 /** What a test uses inside the page, as `lab`. */
 const lab = {
   db,
+  effect,
+  z,
   ...outbox,
   api,
   network,
