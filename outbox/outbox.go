@@ -112,6 +112,9 @@ func (o *Outbox) Run(ctx context.Context) error {
 	o.stop = stop
 	meta, gate, err := o.records.open(ctx, o.cfg.Version, o.cfg.Migrate)
 	o.observer.clock, o.openErr = meta.Clock, err
+	if err == nil {
+		o.status.refresh(ctx)
+	}
 	close(o.opened)
 	if o.openErr != nil {
 		o.enqueuer.close(o.openErr)

@@ -97,7 +97,6 @@ func (b *statusBoard) stale() {
 }
 
 func (b *statusBoard) run(ctx context.Context) {
-	b.refresh(ctx)
 	for {
 		select {
 		case <-ctx.Done():

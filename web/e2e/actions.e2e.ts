@@ -46,31 +46,6 @@ test('a call that writes nothing on screen is stored all the same, and delivered
   assert.deepEqual(seen.codes, ['delivered', 'failed', 'delivered'])
 })
 
-test('queues of an action are independent, and each is in order', async () => {
-  const page = await now.chrome.tab(now.server.url)
-  const log = await page.evaluate(async () => {
-    const { std } = await lab.open({})
-    const log: string[] = []
-    let release!: () => void
-    const held = new Promise<void>((resolve) => (release = resolve))
-    const act = std.createOfflineAction<{ queue: string; n: number }>({
-      name: 'act',
-      onMutate: () => undefined,
-      queue: ({ queue }) => queue,
-      mutationFn: async ({ queue, n }) => {
-        if (queue === 'slow' && n === 1) await held
-        log.push(`${queue}${n}`)
-      },
-    })
-    const calls = ['slow', 'fast'].flatMap((queue) => [1, 2, 3].map((n) => act({ queue, n })))
-    await Promise.all(calls.slice(3).map((call) => call.delivered))
-    release()
-    await Promise.all(calls.map((call) => call.delivered))
-    return log
-  })
-  assert.deepEqual(log, ['fast1', 'fast2', 'fast3', 'slow1', 'slow2', 'slow3'])
-})
-
 test('a call of an action that is not there waits, and is replayed and sent when it is created', async () => {
   await now.server.foreign('a', { title: 'a' })
   const page = await now.chrome.tab(now.server.url)

@@ -92,33 +92,3 @@ test('an insert that may have arrived is sent again, and then its delete', async
   assert.deepEqual(requests[0]?.body, requests[1]?.body)
   assert.deepEqual(await now.server.todos(), [])
 })
-
-test('two quick edits of one row meet no conflict, a foreign change does', async () => {
-  const page = await seeded()
-  await page.evaluate(async () => {
-    const { std, todos } = lab.opened
-    const first = todos.update('a', (draft) => void (draft.title = 'a2'))
-    await std.outbox.stored(first)
-    await std.outbox.delivered(todos.update('a', (draft) => void (draft.title = 'a3')))
-  })
-  const sent = await now.server.requests()
-  assert.ok(sent.every(({ status }) => status === 200), JSON.stringify(sent))
-
-  const code = await page.evaluate(async () => {
-    lab.network.off = true
-    const { std, todos } = lab.opened
-    const edit = todos.update('b', (draft) => void (draft.title = 'mine'))
-    await std.outbox.stored(edit)
-    return edit.id
-  })
-  await now.server.foreign('b', { title: 'theirs' })
-  const message = await page.evaluate(async (id) => {
-    const { std } = lab.opened
-    const edit = std.outbox.transaction(id)
-    lab.network.off = false
-    return std.outbox.delivered(edit!).then(() => 'delivered', (error: Error) => String(error.message))
-  }, code)
-  if (message !== 'delivered') assert.match(message, /refused/)
-  const last = (await now.server.requests()).at(-1)
-  assert.equal(last?.status === 412 || last?.ifMatch === '"2"', true, 'the edit was sent against the row as it was last confirmed')
-})

@@ -1,4 +1,4 @@
-import { applied, assert, entries, eventually, stage, test, titles } from './support.js'
+import { assert, entries, eventually, stage, test, titles } from './support.js'
 
 const now = stage()
 
@@ -10,54 +10,6 @@ async function moving() {
   await eventually(async () => assert.deepEqual(await titles(page), { old: 'meeting' }))
   return page
 }
-
-test('a move creates before it deletes, over drains, tabs and reloads', async () => {
-  const page = await moving()
-  await now.server.fault({ method: 'POST', mode: 'fail' })
-  const id = await page.evaluate(async () => {
-    const { std, todos } = lab.opened
-    const move = std.inOrder(() => {
-      todos.insert(lab.todo('new', 'meeting'))
-      todos.delete('old')
-    })
-    await std.outbox.stored(move)
-    return move.id
-  })
-  assert.deepEqual(await titles(page), { new: 'meeting' })
-  // Drain after drain, the delete waits: its sibling is pending.
-  await page.evaluate(() => lab.opened.std.outbox.drain())
-  await eventually(async () => assert.ok((await now.server.requests()).length >= 2))
-  assert.ok((await now.server.requests()).every(({ method }) => method === 'POST'))
-  assert.deepEqual((await entries(page)).map((entry) => [entry.id, entry.status]), [[`${id}:0`, 'pending'], [`${id}:1`, 'pending']])
-
-  await page.reload()
-  await page.waitForFunction(() => 'lab' in globalThis)
-  await page.evaluate(() => lab.open({}))
-  assert.deepEqual(await titles(page), { new: 'meeting' })
-  await now.server.heal()
-  await page.evaluate(() => lab.opened.std.outbox.drain())
-  await eventually(async () => assert.deepEqual(await entries(page), []))
-  assert.deepEqual(applied(await now.server.requests()), ['POST /api/todos', 'DELETE /api/todos/old'])
-})
-
-test('a move whose create is refused keeps the original, and its delete is never sent', async () => {
-  const page = await moving()
-  const code = await page.evaluate(async () => {
-    const { std, todos } = lab.opened
-    const move = std.inOrder(() => {
-      todos.insert(lab.todo('new', ' '))
-      todos.delete('old')
-    })
-    return std.outbox.delivered(move).then(() => 'delivered', (error: { code: string }) => error.code)
-  })
-  assert.equal(code, 'failed')
-  assert.deepEqual(await titles(page), { old: 'meeting' })
-  const [create, remove] = await entries(page)
-  assert.deepEqual([create?.status, remove?.status], ['failed', 'failed'])
-  assert.equal(remove?.error?.message, `depends on ${create?.id}`)
-  assert.deepEqual((await now.server.requests()).map(({ method }) => method), ['POST'])
-  assert.deepEqual((await now.server.todos()).map(({ id }) => id), ['old'])
-})
 
 test('a move whose create is discarded keeps the original', async () => {
   const page = await moving()

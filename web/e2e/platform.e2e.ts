@@ -73,7 +73,7 @@ test('in memory, everything works but outlives no reload', async () => {
   assert.deepEqual(applied(await now.server.requests()), ['POST /api/todos', 'PATCH /api/todos/a'])
 })
 
-test('without an outbox, a write is a write as TanStack makes it', async () => {
+test('phase 2: off is TanStack, byte for byte: without an outbox, and for a collection that opts out', async () => {
   const page = await now.chrome.tab(now.server.url)
   const seen = await page.evaluate(async () => {
     const { createStdSync } = await lab.load()
@@ -86,13 +86,16 @@ test('without an outbox, a write is a write as TanStack makes it', async () => {
       await Promise.resolve()
     }
     const std = createStdSync({ name: 'direct', platform: lab.browser() })
-    const ours = std.collection<Row, string>({
-      name: 'rows', getKey: ({ id }) => id, onInsert: callback, onUpdate: callback,
+    const config = {
+      name: 'rows', getKey: ({ id }: Row) => id, onInsert: callback, onUpdate: callback,
       onDelete: () => {
         throw refuse
       },
-    })
-    await std.ready
+    }
+    const ours = std.collection<Row, string>(config)
+    const other = createStdSync({ name: 'other', platform: lab.browser(), outbox: true })
+    const out = other.collection<Row, string>({ ...config, outbox: false })
+    await Promise.all([std.ready, other.ready])
     let sync!: { begin(): void; write(message: object): void; commit(): unknown }
     const plain = lab.db.createCollection<Row, string>({
       id: 'plain', getKey: ({ id }) => id,
@@ -127,9 +130,10 @@ test('without an outbox, a write is a write as TanStack makes it', async () => {
       await watch(rows.delete('a'))
       return { events, states, rows: [...rows.values()].map(({ n }) => n) }
     }
-    return { ours: await play(ours as never), plain: await play(plain as never), stored: (await lab.records('std-sync'))['entries'] }
+    return { ours: await play(ours as never), out: await play(out as never), plain: await play(plain as never), stored: (await lab.records('std-sync'))['entries'] }
   })
   assert.deepEqual(seen.ours, seen.plain)
+  assert.deepEqual(seen.out, seen.plain)
   assert.deepEqual(seen.ours.states, ['persisting', 'completed', 'undefined', 'persisting', 'completed', 'undefined', 'persisting', 'failed', 'the error as thrown'])
   assert.deepEqual(seen.stored, [])
 })

@@ -1,6 +1,6 @@
 // Compiled, never run: what the types must accept and refuse.
 import type { Collection } from '@tanstack/db'
-import { browser, loadOutbox, memory, OutboxError, OutboxUnreachable, syncStrategy, type EntryRow, type OutboxErrorCode } from '../src/index.js'
+import { browser, loadOutbox, memory, OutboxError, OutboxUnreachable, paceStrategy, syncStrategy, type EntryRow, type OutboxErrorCode } from '../src/index.js'
 
 interface Todo {
   id: string
@@ -17,6 +17,15 @@ const todos: Collection<Todo, string> = std.collection<Todo, string>({
   onDelete: ({ current }) => void current.id,
   sync: syncStrategy.pull<Todo>({ fetch: async ({ cursor, signal }) => ({ rows: [], deleted: ['1', 2], cursor: [cursor, signal.aborted], more: false }), every: 1000 }),
 })
+const paced = std.collection<Todo, string>({
+  name: 'paced',
+  getKey: (todo) => todo.id,
+  codec: { encode: ({ id }) => ({ id }), decode: ({ id }: { id: string }) => ({ id, title: '' }) },
+  pacing: paceStrategy.debounce({ wait: 300 }),
+  request: { timeout: 5000 },
+})
+paced.utils.pacedUpdate('1', (draft) => void (draft.title = 'x'))
+std.collection<Todo>({ name: 'settings', single: true, onUpdate: () => undefined })
 const transaction = todos.insert({ id: '1', title: 't' })
 const stored: Promise<void> = std.outbox.stored(transaction)
 const entities: Collection<EntryRow, string> = std.outbox.entity

@@ -14,6 +14,22 @@ function opened<T>(request: IDBRequest<T>): Promise<T> {
   })
 }
 
+async function changed(name: string, store: string, change: (at: IDBObjectStore) => void): Promise<void> {
+  const db = await opened(indexedDB.open(name))
+  const transaction = db.transaction(store, 'readwrite')
+  change(transaction.objectStore(store))
+  await new Promise((resolve, reject) => {
+    transaction.oncomplete = resolve
+    transaction.onabort = () => reject(transaction.error)
+  })
+  db.close()
+}
+
+interface Numbered {
+  id: string
+  n: number
+}
+
 /** What a test uses inside the page, as `lab`. */
 const lab = {
   db,
@@ -48,6 +64,67 @@ const lab = {
     return open
   },
 
+  /**
+   * Opens a Std Sync whose callbacks note what they are called with, and then do as
+   * `script` says of the row or call: hold until released, fail, or be away.
+   */
+  async scripted(config: Partial<outbox.StdSyncConfig> = {}) {
+    const { createStdSync } = await lab.load()
+    const flown: string[] = []
+    const script: Record<string, 'hold' | 'fail' | 'away'> = {}
+    const air = { now: 0, most: 0 }
+    let wake = () => undefined as void
+    const fly = async (what: string, key: string) => {
+      flown.push(what)
+      air.most = Math.max(air.most, ++air.now)
+      try {
+        while (script[key] === 'hold') await new Promise<void>((resolve) => (wake = ((before) => () => (before(), resolve()))(wake)))
+        if (script[key] === 'fail') throw new Error(`no ${what}`)
+        if (script[key] === 'away') throw new outbox.OutboxUnreachable()
+      } finally {
+        air.now--
+      }
+    }
+    const std = createStdSync({ name: 'scripted', platform: outbox.memory(), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
+    const collect = () => std.collection<Numbered, string>({
+      name: 'rows', getKey: ({ id }) => id,
+      onInsert: ([row]) => fly(`insert ${row!.id} ${row!.n}`, row!.id),
+      onUpdate: ({ current, updates }) => fly(`update ${current.id} ${updates.n}`, current.id),
+      onDelete: ({ current }) => fly(`delete ${current.id}`, current.id),
+    })
+    const act = () => std.createOfflineAction<{ queue: string; n: number }>({
+      name: 'act',
+      onMutate: ({ queue, n }) => void rows.insert({ id: `${queue}/${n}`, n }),
+      queue: ({ queue }) => queue,
+      mutationFn: ({ queue, n }) => fly(`act ${queue} ${n}`, `${queue} ${n}`),
+    })
+    const rows = collect()
+    const scripted = {
+      std, rows, flown, air, act,
+      /** Has the callbacks do something else for a row. */
+      say: (key: string, what?: 'hold' | 'fail' | 'away') => {
+        if (what) script[key] = what
+        else delete script[key]
+        const woken = wake
+        wake = () => undefined
+        woken()
+      },
+      set: (id: string, n: number) => rows.update(id, (draft) => void (draft.n = n)),
+      shown: () => [...rows.values()].map(({ id, n }) => `${id} ${n}`).sort(),
+      outcome: (promise: Promise<unknown>) => promise.then(() => 'delivered', (error: { code: string }) => error.code),
+      statuses: async () => {
+        await std.outbox.entity.preload()
+        return [...std.outbox.entity.values()].map(({ op, key, status }) => `${op} ${key ?? ''} ${status}`)
+      },
+      /** Waits until a check holds. */
+      until: async (check: () => boolean) => {
+        while (!check()) await new Promise((resolve) => setTimeout(resolve, 5))
+      },
+    }
+    Object.assign(lab, { script: scripted })
+    return scripted
+  },
+
   /** Makes an action that sets several todos done. */
   finishAll() {
     const { std, todos } = (lab as unknown as Lab).opened
@@ -71,16 +148,10 @@ const lab = {
   },
 
   /** Puts records into an object store. */
-  async put(name: string, store: string, records: object[]): Promise<void> {
-    const db = await opened(indexedDB.open(name))
-    const transaction = db.transaction(store, 'readwrite')
-    for (const record of records) transaction.objectStore(store).put(record)
-    await new Promise((resolve, reject) => {
-      transaction.oncomplete = resolve
-      transaction.onabort = () => reject(transaction.error)
-    })
-    db.close()
-  },
+  put: (name: string, store: string, records: object[]) => changed(name, store, (at) => records.forEach((record) => at.put(record))),
+
+  /** Empties an object store. */
+  clear: (name: string, store: string) => changed(name, store, (at) => at.clear()),
 
   todo: (id: string, title: string): Todo => ({ id, title, done: false, note: '', version: 0 }),
 
@@ -92,6 +163,6 @@ const lab = {
   },
 }
 
-export type Lab = typeof lab & { opened: Awaited<ReturnType<typeof lab.open>> & { todos: NonNullable<Awaited<ReturnType<typeof lab.open>>['todos']> } }
+export type Lab = typeof lab & { opened: Awaited<ReturnType<typeof lab.open>> & { todos: NonNullable<Awaited<ReturnType<typeof lab.open>>['todos']> }; script: Awaited<ReturnType<typeof lab.scripted>> }
 // The tests' compiler names functions through a helper that the page has to have.
 Object.assign(globalThis, { lab, __name: (fn: unknown) => fn })
