@@ -34,11 +34,10 @@ func (c codec) encode(ring outbox.Ring) js.Value {
 	if ring.Steps > 0 {
 		message["steps"] = ring.Steps
 	}
-	if ring.All {
-		message["all"] = true
-	}
-	if ring.Drain {
-		message["drain"] = true
+	for name, set := range map[string]bool{"all": ring.All, "drain": ring.Drain, "ask": ring.Ask, "lives": ring.Lives} {
+		if set {
+			message[name] = true
+		}
 	}
 	return js.ValueOf(message)
 }
@@ -63,7 +62,7 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 		switch recover() {
 		case nil:
 		case tooLong:
-			ring, ok = outbox.Ring{All: true, Drain: ring.Drain, Steps: ring.Steps}, true
+			ring, ok = ring.Unnamed(), true
 		default:
 			ring, ok = outbox.Ring{}, false
 		}
@@ -75,12 +74,13 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 		return outbox.Ring{}, false
 	}
 	ring.All, ring.Drain = flag(data.Get("all")), flag(data.Get("drain"))
+	ring.Ask, ring.Lives = flag(data.Get("ask")), flag(data.Get("lives"))
 	if steps := data.Get("steps"); !steps.IsUndefined() {
 		ring.Steps = max(0, min(steps.Int(), outbox.MaxHints))
 	}
 	entries, claimed, rows := c.list(data.Get("entries")), c.list(data.Get("claimed")), c.list(data.Get("rows"))
 	if entries.length+claimed.length+rows.length > outbox.MaxHints {
-		return outbox.Ring{All: true, Drain: ring.Drain, Steps: ring.Steps}, true
+		return ring.Unnamed(), true
 	}
 	room := maxText
 	mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }

@@ -191,6 +191,8 @@ func merge(so, next outbox.Ring) outbox.Ring {
 		Steps:   so.Steps + next.Steps,
 		All:     so.All || next.All,
 		Drain:   so.Drain || next.Drain,
+		Ask:     so.Ask || next.Ask,
+		Lives:   so.Lives || next.Lives,
 	}.Bounded()
 }
 

@@ -177,6 +177,7 @@ func encodeMeta(m outbox.Meta) js.Value {
 		"sync": m.Sync, "format": m.Format, "version": m.Version, "epoch": m.Epoch, "seq": m.Seq,
 		"generation": m.Generation, "clock": m.Clock, "paused": m.Paused,
 		"pending": m.Counts.Pending, "inRequest": m.Counts.InRequest, "failed": m.Counts.Failed,
+		"lease": map[string]any{"by": m.Lease.By, "until": m.Lease.Until},
 	})
 }
 
@@ -185,8 +186,12 @@ func decodeMeta(sync string, v js.Value) outbox.Meta {
 		return outbox.Meta{Sync: sync}
 	}
 	g := getter{v}
+	var lease outbox.Held
+	if held := g.Get("lease"); held.Type() == js.TypeObject {
+		lease = outbox.Held{By: getter{held}.text("by"), Until: getter{held}.number("until")}
+	}
 	return outbox.Meta{
-		Sync: sync, Format: int(g.number("format")), Version: int(g.number("version")), Epoch: g.number("epoch"),
+		Sync: sync, Lease: lease, Format: int(g.number("format")), Version: int(g.number("version")), Epoch: g.number("epoch"),
 		Seq: g.number("seq"), Generation: g.text("generation"), Clock: g.number("clock"), Paused: g.Get("paused").Truthy(),
 		Counts: outbox.Counts{Pending: int(g.number("pending")), InRequest: int(g.number("inRequest")), Failed: int(g.number("failed"))},
 	}

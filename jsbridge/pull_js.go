@@ -2,7 +2,6 @@ package jsbridge
 
 import (
 	"context"
-	"syscall/js"
 	"time"
 
 	"github.com/stdsync/outbox/outbox"
@@ -19,7 +18,7 @@ func (s *std) startPull(collection string, every time.Duration) {
 	go func() {
 		_ = s.outbox.Pull(s.ctx, outbox.Pull{
 			Collection: collection, Scope: scope, Every: every,
-			Leadership: s.ports.Leadership("std-sync/" + s.name + "/pull/" + collection + "/" + scope + "/v1"),
+			Leadership: s.ports.Pull(collection, scope),
 			Fetch: func(ctx context.Context, cursor outbox.Value) (outbox.Page, error) {
 				return s.fetch(ctx, collection, cursor)
 			},
@@ -49,26 +48,4 @@ func (s *std) fetch(ctx context.Context, collection string, cursor outbox.Value)
 		page.Deleted = append(page.Deleted, outbox.Key(deleted.Index(i).String()))
 	}
 	return page, nil
-}
-
-// connectivity is an outbox.Connectivity that JavaScript gives: { isOnline(),
-// subscribe(listener): stop }.
-type connectivity struct{ js js.Value }
-
-// IsOnline asks JavaScript.
-func (c connectivity) IsOnline() bool { return c.js.Call("isOnline").Truthy() }
-
-// Subscribe has JavaScript call listener until stop is called.
-func (c connectivity) Subscribe(listener func()) (stop func()) {
-	changed := js.FuncOf(func(js.Value, []js.Value) any {
-		go listener()
-		return nil
-	})
-	unsubscribe := c.js.Call("subscribe", changed)
-	return func() {
-		if unsubscribe.Type() == js.TypeFunction {
-			unsubscribe.Invoke()
-		}
-		changed.Release()
-	}
 }

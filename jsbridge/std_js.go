@@ -11,11 +11,12 @@ import (
 
 // Ports are what a platform gives one Std Sync to run on.
 type Ports struct {
-	Store    outbox.Store
+	Store outbox.Store
+	// Doorbell is nil where the browser has none.
 	Doorbell outbox.Doorbell
-	// Leadership returns the lock of that name.
-	Leadership   func(name string) outbox.Leadership
-	Connectivity outbox.Connectivity
+	// Drain decides which tab sends, and Pull which one fetches for a Collection.
+	Drain outbox.Leadership
+	Pull  func(collection, scope string) outbox.Leadership
 	// Close releases what the ports hold, the Store aside.
 	Close func()
 }
@@ -66,7 +67,7 @@ type std struct {
 }
 
 // newStd makes a Std Sync of { name, persistent, database?, version,
-// concurrency, connectivity?, listening, migrating } and starts it. hooks are { event,
+// concurrency, connectivity?, visibility, listening, migrating } and starts it. hooks are { event,
 // news, stored, replayed, replayedAction, restore, fly, fetch, newer, abort, status }; Events are
 // told only if somebody listens.
 func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Ports, error)) (*std, error) {
@@ -81,15 +82,15 @@ func newStd(config, hooks js.Value, newID func() string, open func(Platform) (Po
 	if err != nil {
 		return nil, err
 	}
-	if c := config.Get("connectivity"); c.Truthy() {
-		ports.Connectivity = connectivity{c}
-	}
 	s.ports = ports
 	cfg := outbox.Config{
 		Sync: s.name, Version: config.Get("version").Int(), Concurrency: config.Get("concurrency").Int(),
-		Store: ports.Store, Doorbell: ports.Doorbell, Leadership: ports.Leadership("std-sync/" + s.name + "/outbox/v1"),
-		Connectivity: ports.Connectivity, NewID: newID,
-		OnNews: func(n outbox.News) { hooks.Call("news", newsObject(n)) },
+		Store: ports.Store, Doorbell: ports.Doorbell, Leadership: ports.Drain, NewID: newID,
+		Visibility: visibility{signal{config.Get("visibility")}},
+		OnNews:     func(n outbox.News) { hooks.Call("news", newsObject(n)) },
+	}
+	if c := config.Get("connectivity"); c.Truthy() {
+		cfg.Connectivity = connectivity{signal{c}}
 	}
 	if config.Get("migrating").Bool() {
 		cfg.Migrate = s.migrate

@@ -36,8 +36,9 @@ type inbox struct {
 type signals struct {
 	queues   []string
 	handlers []string
-	// list: look at everything. rush: whatever the backoff.
-	list, rush bool
+	// list: look at everything. rush: whatever the backoff. asked: somebody wants
+	// to know whether this loop lives.
+	list, rush, asked bool
 }
 
 func (i *inbox) add(change func(*signals)) {
@@ -66,6 +67,7 @@ func (d *drainer) look(ring Ring) {
 		}
 		s.list = s.list || ring.All
 		s.rush = s.rush || ring.Drain
+		s.asked = s.asked || ring.Ask
 	})
 }
 
@@ -101,7 +103,7 @@ func (d *drainer) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.tell(turn{ring: Ring{All: true}})
+	d.tell(turn{ring: Ring{All: true, Lives: true}})
 	t := &term{drainer: d, epoch: epoch, schedule: newSchedule(heads), air: make(chan flight, d.concurrency)}
 	defer d.say("")
 	return t.run(ctx)
@@ -151,6 +153,9 @@ func (t *term) free() int {
 
 // heed acts on signals.
 func (t *term) heed(ctx context.Context, s signals) error {
+	if s.asked {
+		t.tell(turn{ring: Ring{Lives: true}})
+	}
 	if s.list {
 		heads, err := t.records.heads(ctx)
 		if err != nil {
@@ -180,6 +185,7 @@ func (t *term) round(ctx context.Context) error {
 	if len(queues) == 0 && len(t.landed) == 0 {
 		return nil
 	}
+	began := t.records.now()
 	turn, err := t.records.turn(ctx, t.epoch, t.landed, queues)
 	if CodeOf(err) == CodeNotStorable {
 		t.schedule.untake(queues)
@@ -192,11 +198,21 @@ func (t *term) round(ctx context.Context) error {
 	t.paused = turn.paused
 	t.place(turn, queues)
 	t.tell(turn)
+	if t.records.now().Sub(began) > stall {
+		// The tab may have hung since the claim was stored, and been robbed of it.
+		if err := t.records.holds(ctx, t.epoch); err != nil {
+			return err
+		}
+	}
 	for _, request := range turn.claimed {
 		t.fly(ctx, request)
 	}
 	return nil
 }
+
+// stall is how long a turn may take before its claims are in doubt: less than what
+// a thief waits for an answer.
+const stall = answerWithin / 2
 
 // settleAlone settles what has landed one by one, because the Store refuses to
 // keep something of it: a row that it refuses fails its own Request.
@@ -264,14 +280,22 @@ func (t *term) place(turn turn, queues []string) {
 	}
 }
 
+// slowAfter is how long a flight may take before that is told.
+const slowAfter = 30 * time.Second
+
 // fly runs one Request beside the loop.
 func (t *term) fly(ctx context.Context, request Request) {
 	t.flying++
-	t.tell(turn{events: []Event{{
-		Type: EventFlown, EntryIDs: ids(request.Entries), Queue: request.Queue, Name: request.Name, Attempt: request.Attempt,
-	}}})
+	say := func(what EventType) {
+		t.tell(turn{events: []Event{{
+			Type: what, EntryIDs: ids(request.Entries), Queue: request.Queue, Name: request.Name, Attempt: request.Attempt,
+		}}})
+	}
+	say(EventFlown)
 	handler, _ := t.handlers.lookup(request.Name)
 	go func() {
+		slow := time.AfterFunc(slowAfter, func() { say(EventRequestSlow) })
+		defer slow.Stop()
 		result, err := handler.Fly(ctx, request)
 		if ctx.Err() != nil {
 			return

@@ -389,7 +389,7 @@ func TestAStolenLockAbortsTheFlightsAndTheThiefRepeatsThem(t *testing.T) {
 		defer two.Close()
 		synctest.Wait()
 		w.Backend.Answer(nil)
-		w.Lock.Steal()
+		w.Lock.Break()
 		synctest.Wait()
 		require.True(t, two.Leads())
 		sent := w.Backend.Sent()
@@ -431,4 +431,27 @@ func TestDisposingATabRejectsItsWaitersAndKeepsItsEntries(t *testing.T) {
 		require.Equal(t, outbox.CodeDisposed, outbox.CodeOf(err))
 		require.Equal(t, outbox.Pending, w.Entry(id).Status)
 	})
+}
+
+func TestAFlightThatTakesLongIsToldOnce(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Backend.Answer(answers("slow", outboxtest.Hang))
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		tab.Write("todos", "fast", "insert a:1")
+		tab.Write("todos", "slow", "insert a:1")
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		require.NotContains(t, tab.Events(), outbox.EventRequestSlow)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, strings.Count(joined(tab.Events()), string(outbox.EventRequestSlow)))
+	})
+}
+
+func joined(types []outbox.EventType) (all string) {
+	for _, one := range types {
+		all += string(one) + " "
+	}
+	return all
 }

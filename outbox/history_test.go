@@ -125,7 +125,7 @@ func (h *history) do(s step) {
 		h.tabs = slices.DeleteFunc(h.tabs, func(t *outboxtest.Tab) bool { return t == tab })
 		h.closed = append(h.closed, tab)
 	case "steal":
-		h.Lock.Steal()
+		h.Lock.Break()
 	case "offline", "online":
 		h.Network.Set(s.what == "online")
 	case "discard":

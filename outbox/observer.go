@@ -17,6 +17,8 @@ type observer struct {
 	// is not this tab's any more.
 	failed  func(error)
 	changed func(Meta)
+	// paced: what is told should leave the tab time for the person who sees it.
+	paced func() bool
 
 	mu    sync.Mutex
 	dirty dirty
@@ -114,6 +116,9 @@ func (o *observer) run(ctx context.Context) {
 		}
 		telling, err := o.check(ctx)
 		rest := min(4*telling, time.Second/4)
+		if !o.paced() {
+			rest = 0
+		}
 		if misses++; err == nil {
 			misses = 0
 		} else if ctx.Err() == nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Config says what an Outbox is made of. Sync, Store, Doorbell, Leadership and
-// NewID are required.
+// Config says what an Outbox is made of. Sync, Store, Leadership and NewID
+// are required.
 type Config struct {
 	// Sync is the Std Sync's name.
 	Sync string
@@ -22,9 +22,10 @@ type Config struct {
 	Migrate func(e Entry, from int) (Entry, bool)
 
 	Store        Store
-	Doorbell     Doorbell
+	Doorbell     Doorbell // the tab is alone, for all it can tell, when nil
 	Leadership   Leadership
 	Connectivity Connectivity // AlwaysOnline when nil
+	Visibility   Visibility   // AlwaysVisible when nil
 
 	// Concurrency bounds how many Requests fly at once; 6 when 0.
 	Concurrency int
@@ -53,6 +54,7 @@ type Outbox struct {
 	drainer  *drainer
 	status   *statusBoard
 	leading  atomic.Bool
+	vigil    vigil
 	// term ends this tab's time as Drainer, while it has one.
 	term atomic.Pointer[context.CancelFunc]
 	// ended is why this tab's part has ended for good, and stop ends it.
@@ -74,6 +76,13 @@ func New(cfg Config) (*Outbox, error) {
 	if cfg.Connectivity == nil {
 		cfg.Connectivity = AlwaysOnline{}
 	}
+	if cfg.Visibility == nil {
+		cfg.Visibility = AlwaysVisible{}
+	}
+	deaf := cfg.Doorbell == nil
+	if deaf {
+		cfg.Doorbell = mute{}
+	}
 	if cfg.Concurrency == 0 {
 		cfg.Concurrency = 6
 	}
@@ -87,10 +96,11 @@ func New(cfg Config) (*Outbox, error) {
 		cfg.Now = time.Now
 	}
 	o := &Outbox{cfg: cfg, handlers: &handlers{}, opened: make(chan struct{}), gate: make(chan struct{})}
+	o.vigil = newVigil(deaf)
 	o.records = &records{store: cfg.Store, sync: cfg.Sync, newID: cfg.NewID, now: cfg.Now}
 	o.waiters = newWaiters()
 	o.enqueuer = newEnqueuer()
-	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, changed: o.changedSession, wake: make(chan struct{}, 1)}
+	o.observer = &observer{records: o.records, waiters: o.waiters, tell: o.news, failed: o.storageFailed, changed: o.changedSession, paced: cfg.Visibility.IsVisible, wake: make(chan struct{}, 1)}
 	o.drainer = &drainer{
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
 		concurrency: cfg.Concurrency, chance: rand.Float64,
@@ -128,6 +138,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 	defer o.cfg.Doorbell.Listen(o.heard)()
 	defer o.cfg.Connectivity.Subscribe(o.connectivityChanged)()
+	defer o.cfg.Visibility.Subscribe(o.visibilityChanged)()
 
 	var tasks sync.WaitGroup
 	tasks.Go(func() { o.enqueuer.run(ctx, o.why, o.store) })
@@ -135,6 +146,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	tasks.Go(func() { o.status.run(ctx) })
 	tasks.Go(func() { o.pollSlowly(ctx) })
 	tasks.Go(func() { o.lead(ctx) })
+	tasks.Go(func() { o.keepVigil(ctx) })
 	tasks.Wait()
 	if left := o.waiters.abandon(o.why()); len(left) > 0 {
 		o.news(News{Settled: left})
@@ -170,44 +182,6 @@ func (o *Outbox) OpenGate() {
 	})
 }
 
-// lead drains whenever this tab holds the lock.
-func (o *Outbox) lead(ctx context.Context) {
-	select {
-	case <-o.gate:
-	case <-ctx.Done():
-		return
-	}
-	for ctx.Err() == nil {
-		err := o.cfg.Leadership.Lead(ctx, o.drain)
-		if ctx.Err() != nil {
-			return
-		}
-		if isContext(err) {
-			continue // reset or robbed: stand in line again
-		}
-		if err != nil && !errors.Is(err, errStale) && CodeOf(err) != CodeReset {
-			o.storageFailed(err)
-		}
-		pause(ctx, time.Second)
-	}
-}
-
-// drain is one term as the Drainer.
-func (o *Outbox) drain(ctx context.Context) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	o.term.Store(&end)
-	defer o.term.Store(nil)
-	o.leading.Store(true)
-	o.emit(Event{Type: EventLeader})
-	defer func() {
-		o.leading.Store(false)
-		o.emit(Event{Type: EventFollower})
-		o.status.stale()
-	}()
-	return o.drainer.drain(ctx)
-}
-
 func (o *Outbox) pollSlowly(ctx context.Context) {
 	for pause(ctx, o.cfg.Poll) {
 		o.Suspect()
@@ -226,6 +200,9 @@ func (o *Outbox) Register(name string, handler Handler, traits Traits) error {
 
 // heard acts on another tab's Ring.
 func (o *Outbox) heard(ring Ring) {
+	if ring.Lives {
+		o.vigil.answered()
+	}
 	o.observer.look(ring)
 	if o.leading.Load() {
 		o.drainer.look(ring)
@@ -281,6 +258,15 @@ func (o *Outbox) connectivityChanged() {
 	o.emit(Event{Type: what})
 }
 
+// visibilityChanged looks at everything when somebody looks at this tab: it may
+// have been frozen, or restored from a cache of pages.
+func (o *Outbox) visibilityChanged() {
+	if o.cfg.Visibility.IsVisible() {
+		o.Suspect()
+		o.vigil.hurry()
+	}
+}
+
 func (o *Outbox) storageFailed(err error) { o.emit(Event{Type: EventStorage, Error: err}) }
 
 func (o *Outbox) emit(e Event) {
@@ -300,18 +286,6 @@ func (o *Outbox) news(n News) {
 	o.telling.Lock()
 	defer o.telling.Unlock()
 	o.cfg.OnNews(n)
-}
-
-// pause waits, and returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 func isContext(err error) bool {

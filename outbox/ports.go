@@ -28,6 +28,8 @@ type Ring struct {
 	All bool
 	// Drain asks the leader to try now, whatever the backoff.
 	Drain bool
+	// Ask asks whether the leader lives, and Lives is its answer.
+	Ask, Lives bool
 }
 
 // Mark names an Entry and its Queue.
@@ -39,14 +41,20 @@ const MaxHints = 1024
 // Bounded returns the Ring with no more than MaxHints names.
 func (r Ring) Bounded() Ring {
 	if len(r.Entries)+len(r.Claimed)+len(r.Rows) > MaxHints {
-		return Ring{All: true, Drain: r.Drain, Steps: r.Steps}
+		return r.Unnamed()
 	}
+	return r
+}
+
+// Unnamed returns a Ring that asks to look at everything instead of what r names.
+func (r Ring) Unnamed() Ring {
+	r.Entries, r.Claimed, r.Rows, r.All = nil, nil, nil, true
 	return r
 }
 
 // IsZero reports whether the Ring says nothing.
 func (r Ring) IsZero() bool {
-	return len(r.Entries)+len(r.Claimed)+len(r.Rows) == 0 && !r.All && !r.Drain
+	return len(r.Entries)+len(r.Claimed)+len(r.Rows) == 0 && !r.All && !r.Drain && !r.Ask && !r.Lives
 }
 
 // Leadership decides which one tab may drain.
@@ -55,6 +63,9 @@ type Leadership interface {
 	// until term returns. The context given to term ends early if the lock is
 	// stolen. Lead returns term's error, or ctx's if the wait was cut short.
 	Lead(ctx context.Context, term func(context.Context) error) error
+	// Steal is Lead without the wait: it takes the lock from whoever holds it, and
+	// leaves those who wait where they are.
+	Steal(ctx context.Context, term func(context.Context) error) error
 }
 
 // Connectivity tells whether a network is there. It is a hint: false pauses
@@ -65,6 +76,24 @@ type Connectivity interface {
 	// listener must not block.
 	Subscribe(listener func()) (stop func())
 }
+
+// Visibility tells whether a person can see this tab. A browser slows down the
+// timers of a tab that nobody sees.
+type Visibility interface {
+	IsVisible() bool
+	// Subscribe calls listener after every change, and when the tab has been away,
+	// until stop is called. listener must not block.
+	Subscribe(listener func()) (stop func())
+}
+
+// AlwaysVisible is the Visibility of what is no tab.
+type AlwaysVisible struct{}
+
+// IsVisible returns true.
+func (AlwaysVisible) IsVisible() bool { return true }
+
+// Subscribe never calls listener.
+func (AlwaysVisible) Subscribe(func()) (stop func()) { return func() {} }
 
 // AlwaysOnline is the Connectivity of a platform that reports none.
 type AlwaysOnline struct{}

@@ -186,6 +186,18 @@ func (r *records) begin(ctx context.Context) (epoch int64, heads []Head, err err
 	return epoch, heads, err
 }
 
+// holds returns errStale unless the epoch is still this Drainer's.
+func (r *records) holds(ctx context.Context, epoch int64) error {
+	err := r.store.View(ctx, func(tx Tx) error {
+		meta, err := r.joined(tx)
+		if err == nil && meta.Epoch != epoch {
+			err = errStale
+		}
+		return err
+	})
+	return wrapStorage("look for another leader", err)
+}
+
 // count counts the Entries anew, in case somebody else changed the store.
 func count(tx Tx, sync string) (c Counts, err error) {
 	for status, into := range map[EntryStatus]*int{Pending: &c.Pending, InRequest: &c.InRequest, Failed: &c.Failed} {

@@ -15,8 +15,8 @@ type Status struct {
 	// Leader: this tab drains.
 	Leader bool
 	Online bool
-	// WaitingFor says why nothing moves: "online", "handler:<name>", "backoff",
-	// "paused", or "".
+	// WaitingFor says why nothing moves: "online", "leader", "handler:<name>",
+	// "backoff", "paused", or "".
 	WaitingFor string
 }
 
@@ -82,6 +82,8 @@ func (o *Outbox) here(s Status) Status {
 		s.WaitingFor = "online"
 	case s.Pending > 0 && o.status.paused.Load():
 		s.WaitingFor = "paused"
+	case !s.Leader && o.vigil.silent.Load():
+		s.WaitingFor = "leader"
 	case s.Pending > 0 && why != nil:
 		s.WaitingFor = *why
 	}

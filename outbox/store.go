@@ -135,6 +135,8 @@ type Meta struct {
 	Paused bool
 	// Counts are kept with every change of an Entry.
 	Counts Counts
+	// Lease elects the leader where there are no Web Locks.
+	Lease Held
 }
 
 // Counts says how many Entries have each Status.

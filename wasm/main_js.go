@@ -25,37 +25,41 @@ func main() {
 // browser is the platform of a page: IndexedDB, and all tabs of the origin. The
 // lock manager is the host's, which gives locks back when this module dies.
 func browser(p jsbridge.Platform, manager js.Value) (jsbridge.Ports, error) {
-	bell, closeBell := doorbell(p.Sync)
-	return jsbridge.Ports{
-		Store:    idbstore.New(idbstore.Options{Database: p.Database, Value: jsbridge.Wrap, Lost: p.Lost}),
+	prefix := "std-sync/" + p.Sync
+	store := idbstore.New(idbstore.Options{Database: p.Database, Value: jsbridge.Wrap, Lost: p.Lost})
+	bell, closeBell := doorbell(prefix, p.Sync)
+	ports := jsbridge.Ports{
+		Store:    store,
 		Doorbell: bell,
-		Leadership: func(name string) outbox.Leadership {
-			if !manager.Truthy() {
-				return &memory.Lock{}
-			}
-			return locks.New(manager, name)
-		},
-		Close: closeBell,
-	}, nil
+		Drain:    &outbox.Lease{Store: store, Sync: p.Sync, NewID: newID},
+		Pull:     func(string, string) outbox.Leadership { return &memory.Lock{} },
+		Close:    closeBell,
+	}
+	if manager.Truthy() {
+		ports.Drain = locks.New(manager, prefix+"/outbox/v1")
+		ports.Pull = func(collection, scope string) outbox.Leadership {
+			return locks.New(manager, prefix+"/pull/"+collection+"/"+scope+"/v1")
+		}
+	}
+	return ports, nil
 }
 
 // doorbell is the channel of a Std Sync. Where the browser has none, the slow poll
 // finds what other tabs have done.
-func doorbell(sync string) (bell outbox.Doorbell, stop func()) {
-	channel, err := broadcast.New("std-sync/"+sync+"/outbox/v1", sync)
+func doorbell(prefix, sync string) (bell outbox.Doorbell, stop func()) {
+	channel, err := broadcast.New(prefix+"/outbox/v1", sync)
 	if err != nil {
-		return new(memory.Channel).Doorbell(), func() {}
+		return nil, func() {}
 	}
 	return channel, channel.Close
 }
 
 // inMemory is a platform that lasts as long as the page.
 func inMemory() jsbridge.Ports {
-	var tabs memory.Channel
 	return jsbridge.Ports{
-		Store:      &memory.Store{},
-		Doorbell:   tabs.Doorbell(),
-		Leadership: func(string) outbox.Leadership { return &memory.Lock{} },
-		Close:      func() {},
+		Store: &memory.Store{},
+		Drain: &memory.Lock{},
+		Pull:  func(string, string) outbox.Leadership { return &memory.Lock{} },
+		Close: func() {},
 	}
 }

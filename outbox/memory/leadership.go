@@ -13,64 +13,93 @@ import (
 type Lock struct {
 	mu     sync.Mutex
 	holder *holder
-	queue  []chan struct{}
+	queue  []*holder
 }
 
-type holder struct{ steal context.CancelFunc }
+// holder has, or waits for, the lock.
+type holder struct {
+	// turn is closed when the lock is its own, and stolen when it is so no longer.
+	turn, stolen chan struct{}
+}
+
+func newHolder() *holder { return &holder{turn: make(chan struct{}), stolen: make(chan struct{})} }
 
 var _ outbox.Leadership = (*Lock)(nil)
 
 // Lead waits for the lock and runs term while it is held.
 func (l *Lock) Lead(ctx context.Context, term func(context.Context) error) error {
-	if err := l.wait(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	held, cancel := context.WithCancel(ctx)
-	defer cancel()
-	me := &holder{steal: cancel}
+	me := newHolder()
 	l.mu.Lock()
+	l.queue = append(l.queue, me)
+	if l.holder == nil {
+		l.next()
+	}
+	l.mu.Unlock()
+	defer l.leave(me)
+	select {
+	case <-me.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return me.run(ctx, term)
+}
+
+// Steal takes the lock from its holder, if it has one, and runs term while it is
+// held.
+func (l *Lock) Steal(ctx context.Context, term func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	me := newHolder()
+	l.mu.Lock()
+	l.rob()
 	l.holder = me
 	l.mu.Unlock()
-	defer l.release(me)
+	defer l.leave(me)
+	return me.run(ctx, term)
+}
+
+// Break takes the lock from its holder and gives it to the first who waits.
+func (l *Lock) Break() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rob()
+	l.next()
+}
+
+// run runs a term that ends when the lock is stolen.
+func (h *holder) run(ctx context.Context, term func(context.Context) error) error {
+	held, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-h.stolen:
+			cancel()
+		case <-held.Done():
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return term(held)
 }
 
-// wait returns when the lock is this caller's to take.
-func (l *Lock) wait(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	if l.holder == nil && len(l.queue) == 0 {
-		l.holder = &holder{}
-		l.mu.Unlock()
-		return nil
-	}
-	turn := make(chan struct{})
-	l.queue = append(l.queue, turn)
-	l.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if i := slices.Index(l.queue, turn); i >= 0 {
-			l.queue = slices.Delete(l.queue, i, i+1)
-		} else {
-			l.next()
-		}
-		return ctx.Err()
+// rob tells the holder that the lock is not its own any more.
+func (l *Lock) rob() {
+	if l.holder != nil {
+		close(l.holder.stolen)
+		l.holder = nil
 	}
 }
 
-// release frees the lock, unless it was stolen from me.
-func (l *Lock) release(me *holder) {
+// leave gives the lock back, or the place in the queue.
+func (l *Lock) leave(me *holder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.queue = slices.DeleteFunc(l.queue, func(one *holder) bool { return one == me })
 	if l.holder == me {
 		l.next()
 	}
@@ -80,19 +109,7 @@ func (l *Lock) release(me *holder) {
 func (l *Lock) next() {
 	l.holder = nil
 	if len(l.queue) > 0 {
-		l.holder = &holder{}
-		close(l.queue[0])
-		l.queue = l.queue[1:]
-	}
-}
-
-// Steal takes the lock from its holder, whose term's context ends, and gives it
-// to the first who waits.
-func (l *Lock) Steal() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.holder != nil && l.holder.steal != nil {
-		l.holder.steal()
-		l.next()
+		l.holder, l.queue = l.queue[0], l.queue[1:]
+		close(l.holder.turn)
 	}
 }

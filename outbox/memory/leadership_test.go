@@ -20,7 +20,7 @@ func TestLock(t *testing.T) {
 	})
 }
 
-func TestAStolenLockGoesToWhoWaits(t *testing.T) {
+func TestABrokenLockGoesToWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lock memory.Lock
 		failure := errors.New("what the loser says")
@@ -46,22 +46,22 @@ func TestAStolenLockGoesToWhoWaits(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Zero(t, terms)
-		lock.Steal()
+		lock.Break()
 		synctest.Wait()
 		require.Equal(t, 1, terms)
 		close(end)
 		synctest.Wait()
 		require.Same(t, failure, <-said)
 		require.Equal(t, 1, terms, "the loser's end freed a lock that was not its own")
-		lock.Steal()
+		lock.Break()
 		synctest.Wait()
 		require.Equal(t, 2, terms)
-		lock.Steal()
+		lock.Break()
 	})
 }
 
-func TestStealingAFreeLockDoesNothing(t *testing.T) {
+func TestBreakingAFreeLockDoesNothing(t *testing.T) {
 	var lock memory.Lock
-	lock.Steal()
+	lock.Break()
 	require.NoError(t, lock.Lead(t.Context(), func(ctx context.Context) error { return ctx.Err() }))
 }

@@ -18,20 +18,11 @@ import (
 // fails a test.
 const leadershipTimeout = 20 * time.Second
 
-// Thief is a Leadership that can be taken from its holder. Steal is Lead without
-// the wait: it takes the lock from whoever holds it, and leaves those who wait
-// where they are.
-type Thief interface {
-	outbox.Leadership
-	Steal(ctx context.Context, term func(context.Context) error) error
-}
-
 // TestLeadership is the conformance suite of outbox.Leadership. open makes a
 // new lock that nobody holds, and returns what gives one more tab's Leadership of it.
 //
 // A Leadership must have taken its place in the queue before it first asks for
-// ctx.Done: that is how the suite knows who waits, without guessing by time. If
-// it is a Thief, the suite of stealing is run as well.
+// ctx.Done: that is how the suite knows who waits, without guessing by time.
 func TestLeadership(t *testing.T, open func(t *testing.T) (tabs func() outbox.Leadership)) {
 	for _, row := range []struct {
 		name string
@@ -48,19 +39,6 @@ func TestLeadership(t *testing.T, open func(t *testing.T) (tabs func() outbox.Le
 		{"a wait that is cut short as it is granted leaves the lock usable", (*leadershipTest).cutShortAtTheGrant},
 		{"a term that panics frees the lock", (*leadershipTest).panics},
 		{"a term that exits its goroutine frees the lock", (*leadershipTest).exits},
-	} {
-		t.Run(row.name, func(t *testing.T) { row.test(&leadershipTest{t, open(t), open(t)}) })
-	}
-	if _, ok := open(t)().(Thief); ok {
-		t.Run("steal", func(t *testing.T) { testThief(t, open) })
-	}
-}
-
-func testThief(t *testing.T, open func(t *testing.T) (tabs func() outbox.Leadership)) {
-	for _, row := range []struct {
-		name string
-		test func(*leadershipTest)
-	}{
 		{"a free lock can be stolen", (*leadershipTest).stealsAFreeLock},
 		{"a theft ends the context of the holder's term", (*leadershipTest).stealsFromAHolder},
 		{"a thief's lock can be stolen, too", (*leadershipTest).stealsFromAThief},
@@ -99,7 +77,7 @@ func (t *leadershipTest) lead(ctx context.Context) *candidate {
 
 // steal starts a call of Steal whose term lasts until it resigns.
 func (t *leadershipTest) steal(ctx context.Context) *candidate {
-	return t.call(ctx, t.tab().(Thief).Steal)
+	return t.call(ctx, t.tab().Steal)
 }
 
 func (t *leadershipTest) call(ctx context.Context, call func(context.Context, func(context.Context) error) error) *candidate {

@@ -388,7 +388,7 @@ func (s *storeTest) shared() {
 }
 
 func (s *storeTest) others() {
-	meta := outbox.Meta{Sync: Sync, Format: 1, Version: 3, Epoch: 5, Seq: 6, Generation: "g", Clock: 7, Paused: true, Counts: outbox.Counts{Pending: 1, InRequest: 2, Failed: 3}}
+	meta := outbox.Meta{Sync: Sync, Format: 1, Version: 3, Epoch: 5, Seq: 6, Generation: "g", Clock: 7, Paused: true, Counts: outbox.Counts{Pending: 1, InRequest: 2, Failed: 3}, Lease: outbox.Held{By: "me", Until: 1 << 40}}
 	one := outbox.RowKey{Sync: Sync, Collection: "todos", Key: "n:1"}
 	two := outbox.RowKey{Sync: Sync, Collection: "todos", Key: "s:1"}
 	other := outbox.RowKey{Sync: Sync, Collection: "todos2", Key: "s:1"}

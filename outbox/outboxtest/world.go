@@ -24,8 +24,11 @@ type World struct {
 	Lock    memory.Lock
 	Network memory.Network
 	Backend Backend
-	// NoLock has every tab lead at once, as if there were no Web Locks.
-	NoLock bool
+	// NoLock has every tab lead at once, and Leased has them elect one by a lease, as
+	// without Web Locks.
+	NoLock, Leased bool
+	// Hidden: nobody sees the tabs that are opened.
+	Hidden bool
 	// Traits are those of every Handler.
 	Traits outbox.Traits
 
@@ -61,7 +64,7 @@ func (w *World) OpenVersion(version int, migrate func(outbox.Entry, int) (outbox
 	tab := &Tab{world: w, settled: map[string]error{}, rows: map[outbox.RowKey]outbox.Value{}, done: make(chan struct{})}
 	var err error
 	tab.Outbox, err = outbox.New(outbox.Config{
-		Sync: Sync, Store: w.Store, Doorbell: w.channel.Doorbell(), Leadership: w.leadership(), Connectivity: &w.Network,
+		Sync: Sync, Store: w.Store, Doorbell: w.channel.Doorbell(), Leadership: w.leadership(), Connectivity: &w.Network, Visibility: visibility(!w.Hidden),
 		Version: version, Migrate: migrate, OnEvent: tab.onEvent, OnNews: tab.onNews, NewID: w.NewID,
 	})
 	require.NoError(w.TB, err)
@@ -82,8 +85,17 @@ func (w *World) leadership() outbox.Leadership {
 	if w.NoLock {
 		return &memory.Lock{}
 	}
+	if w.Leased {
+		return &outbox.Lease{Store: w.Store, Sync: Sync, NewID: w.NewID}
+	}
 	return &w.Lock
 }
+
+// visibility is an outbox.Visibility that never changes.
+type visibility bool
+
+func (v visibility) IsVisible() bool              { return bool(v) }
+func (visibility) Subscribe(func()) (stop func()) { return func() {} }
 
 // NewID returns the next id.
 func (w *World) NewID() string { return fmt.Sprintf("id-%06d", w.ids.Add(1)) }

@@ -7,10 +7,11 @@ import { errorOf, isFailure, OutboxError } from './errors.js'
 import { deferred, type Guard } from './host.js'
 import { deliveredOf } from './live.js'
 import { checkOptions, checkTypes, type OptionType } from './options.js'
+import { isVisible, onSeen } from './page.js'
 import { Runner } from './runtime.js'
 import { Screen, type News, type Tell } from './screen.js'
 import { attempt, nextTask } from './task.js'
-import type { Connectivity, EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
+import type { EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
 
 /** What a Std Sync is made with. */
 export interface Made {
@@ -36,6 +37,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   const hand = (event: OutboxEvent) => attempt(() => config.onEvent?.(event))
   const tell: Tell = (event) => hand({ at: Date.now(), sync: config.name, ...event })
   const queued = config.outbox ?? false
+  const connectivity = config.platform?.connectivity
   const runner = new Runner(config.runtime)
   const callers = new Callers(() => go, config.classify)
   const screen = new Screen(() => go, db, callers, tell)
@@ -53,7 +55,8 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
       database: config.platform?.databaseName,
       version: config.version ?? 0,
       concurrency: config.concurrency ?? 0,
-      connectivity: config.platform?.connectivity && steady(config.platform.connectivity),
+      connectivity: connectivity && steady({ is: () => connectivity.isOnline(), subscribe: (listener) => connectivity.subscribe(listener) }),
+      visibility: steady({ is: isVisible, subscribe: onSeen }),
       listening: config.onEvent !== undefined,
       migrating: config.migrate !== undefined,
     },
@@ -172,13 +175,10 @@ function askToPersist(answered: (granted: boolean) => void): void {
   asked.then(answered, () => answered(false))
 }
 
-/** A Connectivity whose functions throw nothing into Go: when in doubt, online. */
-function steady(connectivity: Connectivity): Connectivity {
-  const { isOnline, subscribe } = guarded({
-    isOnline: () => connectivity.isOnline(),
-    subscribe: (listener: () => void) => connectivity.subscribe(listener),
-  })
-  return { isOnline: () => isOnline() ?? true, subscribe: (listener) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
+/** A signal whose functions throw nothing into Go: when in doubt, yes. */
+function steady(signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
+  const { is, subscribe } = guarded({ is: () => signal.is(), subscribe: (listener: () => void) => signal.subscribe(listener) })
+  return { is: () => is() ?? true, subscribe: (listener: () => void) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
 }
 
 /** The same functions, none of which throws into Go. */

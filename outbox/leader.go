@@ -1,0 +1,163 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// lead drains whenever this tab holds the lock.
+func (o *Outbox) lead(ctx context.Context) {
+	select {
+	case <-o.gate:
+	case <-ctx.Done():
+		return
+	}
+	for ctx.Err() == nil {
+		err := o.stand(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if isContext(err) {
+			// Reset or robbed: stand in line again. Who was robbed has been away, and may
+			// have heard nothing.
+			o.Suspect()
+			continue
+		}
+		if err != nil && !errors.Is(err, errStale) && CodeOf(err) != CodeReset {
+			o.storageFailed(err)
+		}
+		pause(ctx, time.Second)
+	}
+}
+
+// stand waits for the lock and drains, or takes the lock when the vigil finds that
+// nobody answers for it.
+func (o *Outbox) stand(ctx context.Context) error {
+	waiting, leave := context.WithCancel(ctx)
+	defer leave()
+	o.vigil.leave.Store(&leave)
+	err := o.cfg.Leadership.Lead(waiting, o.drain)
+	if waiting.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	return o.cfg.Leadership.Steal(ctx, o.drain)
+}
+
+// drain is one term as the Drainer.
+func (o *Outbox) drain(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	o.term.Store(&end)
+	defer o.term.Store(nil)
+	o.leading.Store(true)
+	o.emit(Event{Type: EventLeader})
+	defer func() {
+		o.leading.Store(false)
+		o.emit(Event{Type: EventFollower})
+		o.status.stale()
+	}()
+	return o.drainer.drain(ctx)
+}
+
+// A tab that hangs, is frozen, or whose module is stuck keeps its lock. Whoever
+// waits for it asks after so long, and gives it so long to answer.
+const (
+	patience     = 9 * time.Second
+	answerWithin = 5 * time.Second
+)
+
+// vigil is a follower's watch over the leader.
+type vigil struct {
+	// deaf: there is no doorbell, and no answer would be heard.
+	deaf bool
+	// lives receives the leader's answer, and now a wish to ask at once.
+	lives, now chan struct{}
+	// silent: the leader has been asked and has not answered yet.
+	silent atomic.Bool
+	// leave ends the wait for the lock.
+	leave atomic.Pointer[context.CancelFunc]
+}
+
+func newVigil(deaf bool) vigil {
+	return vigil{deaf: deaf, lives: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+}
+
+// answered notes that the leader lives.
+func (v *vigil) answered() { nudge(v.lives) }
+
+// hurry asks now.
+func (v *vigil) hurry() { nudge(v.now) }
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// keepVigil has this tab take the lock when something waits and no leader answers.
+func (o *Outbox) keepVigil(ctx context.Context) {
+	for !o.vigil.deaf {
+		if !wait(ctx, patience, o.vigil.now) {
+			return
+		}
+		if o.wantsLeader() && !o.leaderAnswers(ctx) && o.wantsLeader() {
+			(*o.vigil.leave.Load())()
+		}
+		o.vigil.silent.Store(false)
+	}
+}
+
+// wantsLeader reports whether this tab, which somebody sees, waits for another to
+// send.
+func (o *Outbox) wantsLeader() bool {
+	s := o.Status()
+	return s.Pending+s.InRequest > 0 && s.Online && !s.Leader && !o.status.paused.Load() &&
+		o.cfg.Visibility.IsVisible() && o.vigil.leave.Load() != nil
+}
+
+// leaderAnswers asks the leader whether it lives.
+func (o *Outbox) leaderAnswers(ctx context.Context) bool {
+	select {
+	case <-o.vigil.lives:
+	default:
+	}
+	o.vigil.silent.Store(true)
+	o.cfg.Doorbell.Ring(Ring{Ask: true})
+	o.status.stale()
+	timer := time.NewTimer(answerWithin)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-o.vigil.lives:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// wait waits so long, or until it is told not to; it returns false if ctx ended
+// first.
+func wait(ctx context.Context, d time.Duration, enough <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-enough:
+	}
+	return true
+}
+
+// pause waits, and returns false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool { return wait(ctx, d, nil) }
+
+// mute is the Doorbell of a tab that has none.
+type mute struct{}
+
+func (mute) Ring(Ring)                       {}
+func (mute) Listen(func(Ring)) (stop func()) { return func() {} }
