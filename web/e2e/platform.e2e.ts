@@ -1,63 +1,6 @@
-import { applied, assert, entries, eventually, stage, test, titles } from './support.js'
+import { applied, assert, eventually, stage, test, titles } from './support.js'
 
 const now = stage()
-
-test('when the module dies, what waits rejects, nothing resolves, and a reload goes on with it', async () => {
-  const page = await now.chrome.tab(now.server.url)
-  const outcome = await page.evaluate(async () => {
-    lab.network.off = true
-    const { std, todos } = await lab.open({ wasm: 'crashable.wasm' })
-    const code = (promise: Promise<unknown>) => promise.then(() => 'resolved', (error: { code: string }) => error.code)
-    const stored = todos!.insert(lab.todo('a', 'a'))
-    await std.outbox.stored(stored)
-    const unstored = todos!.insert(lab.todo('b', 'b'))
-    const waits = [code(std.outbox.delivered(stored)), code(std.outbox.delivered(unstored)), code(std.outbox.stored(unstored))]
-    dispatchEvent(new Event('outbox-crash'))
-    waits.push(code(std.outbox.pause()))
-    const later = todos!.insert(lab.todo('c', 'c'))
-    waits.push(code(std.outbox.delivered(later)))
-    let status
-    try {
-      std.outbox.status()
-    } catch (error) {
-      status = (error as { code: string }).code
-    }
-    const free = await navigator.locks.request('std-sync/e2e/outbox/v1', () => true)
-    return { codes: await Promise.all(waits), status, free, events: lab.events.map(({ type }) => type) }
-  })
-  assert.deepEqual(outcome.codes, ['crashed', 'crashed', 'crashed', 'crashed', 'crashed'])
-  assert.equal(outcome.status, 'crashed')
-  assert.equal(outcome.free, true, 'the lock was given back')
-  assert.ok(outcome.events.includes('crashed'))
-  assert.deepEqual(await titles(page), {})
-
-  await page.reload()
-  await page.waitForFunction(() => 'lab' in globalThis)
-  await page.evaluate(async () => {
-    await lab.open({})
-    lab.network.off = false
-  })
-  assert.deepEqual(await titles(page), { a: 'a' })
-  await eventually(async () => assert.deepEqual(applied(await now.server.requests()), ['POST /api/todos']))
-})
-
-test('a live tab takes over from one whose module died', async () => {
-  await now.server.fault({ method: 'POST', mode: 'hold' })
-  const one = await now.chrome.tab(now.server.url)
-  await one.evaluate(async () => {
-    const { std, todos } = await lab.open({ wasm: 'crashable.wasm' })
-    await std.outbox.stored(todos!.insert(lab.todo('a', 'a')))
-  })
-  await eventually(async () => assert.equal((await now.server.faults())[0]?.held, 1))
-  const two = await now.chrome.tab(now.server.url)
-  await two.evaluate(() => lab.open({}))
-  await one.evaluate(() => void dispatchEvent(new Event('outbox-crash')))
-  await eventually(async () => assert.equal(await two.evaluate(() => lab.opened.std.outbox.status().leader), true))
-  await now.server.heal()
-  await eventually(async () => assert.deepEqual(await entries(two), []))
-  assert.equal(new Set((await now.server.requests()).map(({ key }) => key)).size, 1)
-  assert.equal(applied(await now.server.requests()).length, 1)
-})
 
 test('in memory, everything works but outlives no reload', async () => {
   const page = await now.chrome.tab(now.server.url)

@@ -54,6 +54,11 @@ export class Actions {
     return this.queued ? (payload) => this.#call(config, payload) : (payload) => this.#direct(config, payload)
   }
 
+  /** Lets a fresh module know of all of them. */
+  restart(): void {
+    for (const name of this.#actions.keys()) this.go().call('register', `action:${name}`, {})
+  }
+
   /** Replays the stored calls of all actions there are. */
   async replay(): Promise<void> {
     this.#replayed = true

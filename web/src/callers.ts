@@ -96,6 +96,7 @@ export class Callers {
   abandon(why: OutboxError): void {
     for (const controller of this.#open.values()) controller.abort(why)
     this.#open.clear()
+    this.#landed = []
   }
 
   /** What a callback of this tab threw for an Entry. */
@@ -123,13 +124,15 @@ export class Callers {
     run(controller.signal)
       .catch((error: unknown): Answer => refusal(error, []))
       .catch((error: unknown): Answer => (reportError(error), { error: { name: 'Error', message: 'what the callback threw cannot be read' }, unreachable: false }))
-      .then((answer) => {
-        if (this.#open.delete(id)) this.#land(id, answer)
-      })
-    return (why, answer) => {
-      if (!this.#open.delete(id)) return
-      controller.abort(why)
+      .then((answer) => land(answer))
+    const land = (answer: object): boolean => {
+      if (this.#open.get(id) !== controller) return false
+      this.#open.delete(id)
       this.#land(id, answer)
+      return true
+    }
+    return (why, answer) => {
+      if (land(answer)) controller.abort(why)
     }
   }
 
@@ -138,6 +141,7 @@ export class Callers {
     this.#landed.push([id, answer])
     if (this.#landed.length > 1) return
     nextTask(() => {
+      if (this.#landed.length === 0) return
       try {
         this.go().call('land', this.#landed.splice(0))
       } catch (error) {

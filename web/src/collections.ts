@@ -41,7 +41,7 @@ export class Collections {
     const codec = new RowCodec(config.name, config.codec)
     const view = new View(config.name, codec)
     const queued = this.queued && config.outbox !== false
-    this.go().call('register', `collection:${config.name}`, { fetched: config.sync !== undefined, versioned: config.version !== undefined })
+    this.#register(config)
     this.callers.add(`collection:${config.name}`, { fly: flyCollection(config, codec), classify: config.classify, timeout: config.request?.timeout, config, codec })
     this.screen.add(view)
     this.#made.set(config.name, { view, config, queued })
@@ -56,6 +56,22 @@ export class Collections {
       ...(queued ? this.screen.handlers(config) : direct),
       utils: { pacedUpdate: this.#pacedUpdate(view, config, queued, direct.onUpdate) },
     } as unknown as CollectionConfig<any, any>
+  }
+
+  /** Lets a fresh module know of all of them. */
+  restart(): void {
+    for (const { config, view } of this.#made.values()) {
+      this.#register(config)
+      if (view.collection) this.#pull(config)
+    }
+  }
+
+  #register({ name, sync, version }: Config): void {
+    this.go().call('register', `collection:${name}`, { fetched: sync !== undefined, versioned: version !== undefined })
+  }
+
+  #pull({ name, sync }: Config): void {
+    if (sync) this.go().call('pull', name, sync.config.every)
   }
 
   /** Sends an app's own transaction, in order or as it comes. */
@@ -81,7 +97,7 @@ export class Collections {
   #start(view: View, config: Config, params: unknown): () => void {
     view.attach(params as never)
     this.screen.start(view)
-    if (config.sync) this.go().call('pull', config.name, config.sync.config.every)
+    this.#pull(config)
     return () => view.detach(params as never)
   }
 

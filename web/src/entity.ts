@@ -10,6 +10,7 @@ type SyncParams = Parameters<SyncConfig<EntryRow, string>['sync']>[0]
 export class Entity {
   #collection: Collection<EntryRow, string> | undefined
   #params: SyncParams | undefined
+  #stop: () => void = () => undefined
 
   constructor(
     readonly go: () => Guard,
@@ -27,15 +28,21 @@ export class Entity {
         rowUpdateMode: 'full',
         sync: (params) => {
           this.#params = params
-          const stop = this.go().call<() => void>('view')
+          this.#stop = this.go().call<() => void>('view')
           return () => {
-            if (this.#params === params) this.#params = undefined
-            stop()
+            if (this.#params !== params) return
+            this.#params = undefined
+            this.#stop()
           }
         },
       },
     }) as unknown as Collection<EntryRow, string>
     return this.#collection
+  }
+
+  /** A fresh module serves: has it tell of what is stored. */
+  restart(): void {
+    if (this.#params) this.#stop = this.go().call<() => void>('view')
   }
 
   /** Takes over what Go found. */

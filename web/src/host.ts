@@ -70,6 +70,8 @@ export class Instance {
   #nextPromise = 0
   #death = deferred<void>()
   #mourners = new Set<(crash: OutboxError) => void>()
+  /** What the module has opened, to be closed when it dies. */
+  #open = new Set<{ close(): void }>()
   readonly #go: Guarded
 
   private constructor() {
@@ -80,7 +82,7 @@ export class Instance {
   static async start(module: WebAssembly.Module): Promise<Instance> {
     const instance = new Instance()
     const go = instance.#go
-    go.global = globalFor(instance.#host())
+    go.global = globalFor({ __outboxHost: instance.#host(), ...instance.#openers() })
     const running = go.run(await WebAssembly.instantiate(module, go.importObject))
     running.catch((error: unknown) => instance.#die(error))
     if (instance.#crash) throw instance.#crash
@@ -157,10 +159,36 @@ export class Instance {
     }
   }
 
+  /** The page's ways to open something, which remember what is open. */
+  #openers() {
+    const opened = <T extends { close(): void }>(one: T): T => {
+      if (this.#crash) one.close()
+      else this.#open.add(one)
+      return one
+    }
+    return {
+      indexedDB: globalThis.indexedDB && {
+        open: (name: string, version?: number) => {
+          const request = indexedDB.open(name, version)
+          request.addEventListener('success', () => {
+            const connection = opened(request.result)
+            connection.addEventListener('close', () => this.#open.delete(connection))
+          })
+          return request
+        },
+      },
+      BroadcastChannel: globalThis.BroadcastChannel && function (name: string) {
+        return opened(new BroadcastChannel(name))
+      },
+    }
+  }
+
   #die(why: unknown): void {
     if (this.#crash) return
-    this.#crash = new OutboxError('crashed', 'outbox.wasm died; what was stored is safe, and a reload goes on with it', { cause: why })
+    this.#crash = new OutboxError('crashed', 'outbox.wasm died; what was stored is safe, and will be sent', { cause: why })
     for (const timer of this.#go._scheduledTimeouts.values()) clearTimeout(timer)
+    for (const one of this.#open) attempt(() => one.close())
+    this.#open.clear()
     this.#death.resolve()
     for (const promised of this.#pending.values()) promised.reject(this.#crash)
     this.#pending.clear()
@@ -199,12 +227,12 @@ export class Guard {
 }
 
 /**
- * The global object as Go sees it: the page's, with Go's stubs and the host laid
+ * The global object as Go sees it: the page's, with Go's stubs and the host's laid
  * over it, so that nothing has to be put on the page's own. The page's functions,
  * constructors aside, must be called on the page.
  */
 function globalFor(host: object): object {
-  const own: Record<string, unknown> = { ...env, __outboxHost: host }
+  const own: Record<string, unknown> = { ...env, ...host }
   return new Proxy(globalThis, {
     get(page, name) {
       if (typeof name === 'string' && Object.hasOwn(own, name)) return own[name]

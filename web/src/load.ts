@@ -1,31 +1,37 @@
+import { Engine } from './engine.js'
 import { OutboxError } from './errors.js'
-import { compile, Instance } from './host.js'
+import { compile } from './host.js'
 import { checkOptions } from './options.js'
-import { makeStdSync } from './std.js'
+import { makeStdSync, type Live } from './std.js'
 import type { LoadOptions, Outbox, TanStackDb } from './types.js'
 
-let loading: Promise<Outbox> | undefined
+let loading: Promise<{ outbox: Outbox; engine: Engine }> | undefined
 
 /**
- * Loads `outbox.wasm`, once a page: later calls return the same module.
+ * Loads `outbox.wasm`, once a page: later calls return the same module. One that
+ * died is started again by itself, unless it died three times within a minute; then
+ * the next call loads it anew.
  *
  * Rejects with `invalid` if the module is not where `wasmUrl` says, or if
  * `@tanstack/db` is neither given nor found.
  */
-export function loadOutbox(options: LoadOptions = {}): Promise<Outbox> {
+export async function loadOutbox(options: LoadOptions = {}): Promise<Outbox> {
   checkOptions('loadOutbox()', options, ['wasmUrl', 'db'])
   loading ??= load(options).catch((error: unknown) => {
     loading = undefined
     throw error
   })
-  return loading
+  const { outbox, engine } = await loading
+  await engine.serving
+  return outbox
 }
 
-async function load({ wasmUrl = new URL('./outbox.wasm', import.meta.url), db }: LoadOptions): Promise<Outbox> {
+async function load({ wasmUrl = new URL('./outbox.wasm', import.meta.url), db }: LoadOptions) {
   const [module, tanstack] = await Promise.all([compile(wasmUrl), db ?? findDb()])
-  const instance = await Instance.start(module)
-  const names = new Set<string>()
-  return { createStdSync: (config) => makeStdSync(config, { go: instance.exports, db: tanstack, names }) }
+  const engine = await Engine.start(module, () => (loading = undefined))
+  const live = new Map<string, Live>()
+  const outbox: Outbox = { createStdSync: (config) => makeStdSync(config, { engine, db: tanstack, live }) }
+  return { outbox, engine }
 }
 
 async function findDb(): Promise<TanStackDb> {

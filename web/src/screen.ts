@@ -37,6 +37,8 @@ export class Screen {
   /** The drafts of this task, and the transaction of each. */
   #batch: { drafts: Draft[]; lives: Live[] } | undefined
   readonly #batches = new Map<number, Live[]>()
+  /** The module is dead and a fresh one on its way. */
+  #resting = false
   #nextBatch = 0
 
   constructor(
@@ -77,7 +79,8 @@ export class Screen {
   hydrate(name: string, rows: readonly StoredRow[], entries: readonly Replayed[]): void {
     const view = this.#views.get(name)
     if (!view?.collection) return
-    const confirmed = new Map(this.#known(view, rows).filter(([, row]) => row !== undefined))
+    const confirmed = new Map<string, Row | undefined>(view.keys().map((key) => [key, undefined]))
+    for (const [key, row] of this.#known(view, rows)) if (row !== undefined || confirmed.has(key)) confirmed.set(key, row)
     // The overlays first: a commit tells of the rows it writes and of no others.
     this.#lay(entries, (_, key) => confirmed.get(key))
     attempt(() => view.recompute())
@@ -240,7 +243,7 @@ export class Screen {
   /** Hands over what this task has written so far. */
   flush(): void {
     const batch = this.#batch
-    if (!batch) return
+    if (!batch || this.#resting) return
     this.#batch = undefined
     const id = ++this.#nextBatch
     this.#batches.set(id, batch.lives)
@@ -375,8 +378,21 @@ export class Screen {
   }
 
   /** The module is dead: nothing it was to settle can resolve any more. */
-  abandon(crash: OutboxError): void {
+  abandon(crash: OutboxError, again: boolean): void {
+    this.#resting = again
+    this.#batch = undefined
+    this.#batches.clear()
     for (const live of [...this.#lives.values()]) this.#fail(live, crash)
+  }
+
+  /** A fresh module serves: reads again what is shown, and stores what was written meanwhile. */
+  restart(): void {
+    this.#resting = false
+    for (const view of this.#views.values()) {
+      this.#starting.set(view.name, deferred())
+      if (view.collection) this.start(view)
+    }
+    this.flush()
   }
 
   /** The live transaction of an Entry, or `null`. */

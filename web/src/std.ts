@@ -2,33 +2,42 @@ import type { Collection, Transaction } from '@tanstack/db'
 import { Actions } from './actions.js'
 import { Callers } from './callers.js'
 import { Collections } from './collections.js'
-import { Entity, withKey } from './entity.js'
-import { errorOf, isFailure, OutboxError } from './errors.js'
-import { deferred, type Guard } from './host.js'
+import { connect } from './connect.js'
+import type { Engine } from './engine.js'
+import { Entity } from './entity.js'
+import { OutboxError } from './errors.js'
+import { deferred } from './host.js'
 import { deliveredOf } from './live.js'
 import { checkOptions, checkTypes, type OptionType } from './options.js'
-import { isVisible, onSeen } from './page.js'
 import { Runner } from './runtime.js'
-import { Screen, type News, type Tell } from './screen.js'
+import { Screen, type Tell } from './screen.js'
 import { attempt, nextTask } from './task.js'
-import type { EntryRow, OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
+import type { OutboxEvent, OutboxStatus, StdCollectionConfig, StdOutbox, StdSync, StdSyncConfig, TanStackDb } from './types.js'
 
 /** What a Std Sync is made with. */
 export interface Made {
-  go: Guard
+  engine: Engine
   db: TanStackDb
-  /** The live Std Syncs of this page. */
-  names: Set<string>
+  /** The live Std Syncs of this page, by name. */
+  live: Map<string, Live>
+}
+
+/** A Std Sync that is live in this page. */
+export interface Live {
+  /** It has lost its promises to a crash: a new one of its name takes over. */
+  restarted: boolean
+  std: StdSync
 }
 
 const types: Record<string, OptionType> = { name: 'string', platform: 'object', outbox: 'boolean', version: 'number', migrate: 'function', classify: 'function', onEvent: 'function', concurrency: 'number', runtime: 'object' }
 
 /** Makes a Std Sync; see {@link StdSync}. */
-export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Made): StdSync {
+export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): StdSync {
   checkOptions('createStdSync()', config, Object.keys(types), ['name'])
   checkTypes('createStdSync()', config, types)
   if (config.name === '') throw new OutboxError('invalid', 'createStdSync(): the option "name" is empty')
-  if (names.has(config.name)) {
+  const before = live.get(config.name)
+  if (before && !before.restarted) {
     throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
   }
 
@@ -37,7 +46,6 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   const hand = (event: OutboxEvent) => attempt(() => config.onEvent?.(event))
   const tell: Tell = (event) => hand({ at: Date.now(), sync: config.name, ...event })
   const queued = config.outbox ?? false
-  const connectivity = config.platform?.connectivity
   const runner = new Runner(config.runtime)
   const callers = new Callers(() => go, config.classify)
   const screen = new Screen(() => go, db, callers, tell)
@@ -46,52 +54,14 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
   const collections = new Collections(config.name, queued, () => go, db, screen, callers, runner)
   const listeners = new Set<(status: OutboxStatus) => void>()
   const status = () => go.call<OutboxStatus>('status')
-
-  const go: Guard = module.open(
-    'createStdSync',
-    {
-      name: config.name,
-      persistent: config.platform?.kind === 'browser',
-      database: config.platform?.databaseName,
-      version: config.version ?? 0,
-      concurrency: config.concurrency ?? 0,
-      connectivity: connectivity && steady({ is: () => connectivity.isOnline(), subscribe: (listener) => connectivity.subscribe(listener) }),
-      visibility: steady({ is: isVisible, subscribe: onSeen }),
-      listening: config.onEvent !== undefined,
-      migrating: config.migrate !== undefined,
-    },
-    guarded({
-      event: (event: OutboxEvent) => hand(isFailure(event.error) ? { ...event, error: errorOf(event.error) } : event),
-      news: (news: News) => {
-        attempt(() => screen.show(news))
-        entity.show(news)
-      },
-      stored: (batch: number, refused: Parameters<Screen['stored']>[1]) => screen.stored(batch, refused),
-      replayed: (name: string, rows: Parameters<Screen['hydrate']>[1], entries: Parameters<Screen['restore']>[0]) => screen.hydrate(name, rows, entries),
-      replayedAction: (name: string, entries: Parameters<Screen['restore']>[0]) => actions.restore(name, entries),
-      migrate: (entry: EntryRow, from: number) => config.migrate?.(withKey(entry), from) ?? null,
-      restore: (entries: Parameters<Screen['restore']>[0]) => {
-        screen.restore(entries)
-        actions.restoreAll(entries)
-      },
-      fly: (...args: Parameters<Callers['fly']>) => callers.fly(...args),
-      fetch: (...args: Parameters<Callers['fetch']>) => callers.fetch(...args),
-      newer: (...args: Parameters<Callers['newer']>) => callers.newer(...args),
-      abort: (id: number) => callers.abort(id),
-      status: () => {
-        for (const listener of [...listeners]) guarded({ listener }).listener(status())
-      },
-    }),
-  )
-  names.add(config.name)
-  if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', granted }))
-  const stopMourning = go.instance.onDeath((crash) => {
-    names.delete(config.name)
-    callers.abandon(crash)
-    screen.abandon(crash)
-    tell({ type: 'crashed', error: crash })
+  const open = () => connect(engine.exports, config, {
+    screen, entity, actions, callers, event: hand,
+    status: () => listeners.forEach((listener) => attempt(() => listener(status()))),
   })
+  before?.std.dispose().catch(() => undefined)
+  let go = open()
 
+  if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', granted }))
   /** Opens the Ready Gate once what is stored is on screen, or cannot be read. */
   const openGate = async () => {
     for (const collection of boot) collection.preload().catch(() => undefined)
@@ -101,6 +71,24 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     go.call('openGate')
     for (const outcome of [...read, ...replayed]) if (outcome.status === 'rejected') throw outcome.reason
   }
+  const stopWatching = engine.watch({
+    died(crash, again) {
+      callers.abandon(crash)
+      screen.abandon(crash, again)
+      tell({ type: 'crashed', error: crash })
+      me.restarted = true
+    },
+    restarted() {
+      go = open()
+      collections.restart()
+      actions.restart()
+      screen.restart()
+      entity.restart()
+      if (listeners.size > 0) go.call('watchStatus')
+      tell({ type: 'restarted' })
+      if (!booting) openGate().then(ready.resolve, ready.reject)
+    },
+  })
   const boot: Collection<any, any>[] = []
   let booting = true
   const ready = deferred<void>()
@@ -134,7 +122,7 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     pause: () => go.async('pause'),
     resume: () => go.async('resume'),
   }
-  return {
+  const std: StdSync = {
     name: config.name,
     collectionOptions: (collection) => options(collection) as never,
     collection(collectionConfig) {
@@ -160,37 +148,29 @@ export function makeStdSync(config: StdSyncConfig, { go: module, db, names }: Ma
     },
     dispose() {
       if (!disposal) screen.flush()
-      disposal ??= go.async('dispose').finally(() => {
-        names.delete(config.name)
-        stopMourning()
-      })
+      disposal ??= go
+        .async('dispose')
+        .catch(ignoreCrash)
+        .finally(() => {
+          if (live.get(config.name) === me) live.delete(config.name)
+          stopWatching()
+        })
       return disposal
     },
   }
+  const me: Live = { restarted: false, std }
+  live.set(config.name, me)
+  return std
 }
+
+/** A module that died has nothing left to stop. */
+function ignoreCrash(error: unknown): void {
+  if (!(error instanceof OutboxError && error.code === 'crashed')) throw error
+}
+
 
 /** Asks the browser not to evict what is stored, and tells whether it agreed. */
 function askToPersist(answered: (granted: boolean) => void): void {
   const asked: Promise<boolean> = globalThis.navigator?.storage?.persist?.() ?? Promise.resolve(false)
   asked.then(answered, () => answered(false))
-}
-
-/** A signal whose functions throw nothing into Go: when in doubt, yes. */
-function steady(signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
-  const { is, subscribe } = guarded({ is: () => signal.is(), subscribe: (listener: () => void) => signal.subscribe(listener) })
-  return { is: () => is() ?? true, subscribe: (listener: () => void) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
-}
-
-/** The same functions, none of which throws into Go. */
-function guarded<T extends Record<string, (...args: never[]) => unknown>>(functions: T): T {
-  return Object.fromEntries(
-    Object.entries(functions).map(([name, fn]) => [
-      name,
-      (...args: never[]) => {
-        let value: unknown
-        attempt(() => (value = fn(...args)))
-        return value
-      },
-    ]),
-  ) as T
 }

@@ -1,0 +1,78 @@
+import type { Actions } from './actions.js'
+import type { Callers } from './callers.js'
+import { withKey, type Entity } from './entity.js'
+import { errorOf, isFailure } from './errors.js'
+import type { Guard } from './host.js'
+import { isVisible, onSeen } from './page.js'
+import type { News, Screen } from './screen.js'
+import { attempt } from './task.js'
+import type { EntryRow, OutboxEvent, StdSyncConfig } from './types.js'
+
+/** What Go calls of a Std Sync. */
+export interface Parts {
+  screen: Screen
+  entity: Entity
+  actions: Actions
+  callers: Callers
+  event(event: OutboxEvent): void
+  status(): void
+}
+
+/** Opens a Std Sync in a module, and returns its functions. */
+export function connect(module: Guard, config: StdSyncConfig, { screen, entity, actions, callers, event, status }: Parts): Guard {
+  const connectivity = config.platform?.connectivity
+  return module.open(
+    'createStdSync',
+    {
+      name: config.name,
+      persistent: config.platform?.kind === 'browser',
+      database: config.platform?.databaseName,
+      version: config.version ?? 0,
+      concurrency: config.concurrency ?? 0,
+      connectivity: connectivity && steady({ is: () => connectivity.isOnline(), subscribe: (listener) => connectivity.subscribe(listener) }),
+      visibility: steady({ is: isVisible, subscribe: onSeen }),
+      listening: config.onEvent !== undefined,
+      migrating: config.migrate !== undefined,
+    },
+    guarded({
+      event: (told: OutboxEvent) => event(isFailure(told.error) ? { ...told, error: errorOf(told.error) } : told),
+      news: (news: News) => {
+        attempt(() => screen.show(news))
+        entity.show(news)
+      },
+      stored: (...args: Parameters<Screen['stored']>) => screen.stored(...args),
+      replayed: (...args: Parameters<Screen['hydrate']>) => screen.hydrate(...args),
+      replayedAction: (...args: Parameters<Actions['restore']>) => actions.restore(...args),
+      migrate: (entry: EntryRow, from: number) => config.migrate?.(withKey(entry), from) ?? null,
+      restore: (entries: Parameters<Screen['restore']>[0]) => {
+        screen.restore(entries)
+        actions.restoreAll(entries)
+      },
+      fly: (...args: Parameters<Callers['fly']>) => callers.fly(...args),
+      fetch: (...args: Parameters<Callers['fetch']>) => callers.fetch(...args),
+      newer: (...args: Parameters<Callers['newer']>) => callers.newer(...args),
+      abort: (id: number) => callers.abort(id),
+      status,
+    }),
+  )
+}
+
+/** A signal whose functions throw nothing into Go: when in doubt, yes. */
+function steady(signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
+  const { is, subscribe } = guarded({ is: () => signal.is(), subscribe: (listener: () => void) => signal.subscribe(listener) })
+  return { is: () => is() ?? true, subscribe: (listener: () => void) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
+}
+
+/** The same functions, none of which throws into Go. */
+function guarded<T extends Record<string, (...args: never[]) => unknown>>(functions: T): T {
+  return Object.fromEntries(
+    Object.entries(functions).map(([name, fn]) => [
+      name,
+      (...args: never[]) => {
+        let value: unknown
+        attempt(() => (value = fn(...args)))
+        return value
+      },
+    ]),
+  ) as T
+}
