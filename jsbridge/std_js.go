@@ -123,11 +123,11 @@ func (s *std) run() {
 // promise's id settle it.
 func (s *std) object() js.Value {
 	return object(map[string]func([]js.Value) any{
-		// register(name, { fetched?, versioned? })
+		// register(name, { fetched?, versioned?, sourced? })
 		"register": func(args []js.Value) any {
 			name := args[0].String()
 			collection, _ := outbox.CollectionOf(name)
-			traits := outbox.Traits{Fetched: args[1].Get("fetched").Truthy()}
+			traits := outbox.Traits{Fetched: args[1].Get("fetched").Truthy(), Sourced: args[1].Get("sourced").Truthy()}
 			if args[1].Get("versioned").Truthy() {
 				traits.Newer = s.newer(collection)
 			}

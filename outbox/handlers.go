@@ -56,6 +56,8 @@ type Traits struct {
 	Newer func(incoming, stored Value) bool
 	// Fetched: a strategy fetches rows too, and could bring a deleted one back.
 	Fetched bool
+	// Sourced: the rows are another source's, and are not kept here.
+	Sourced bool
 }
 
 // registered is a Handler with its Traits.

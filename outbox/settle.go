@@ -83,7 +83,7 @@ func (s *settling) deliver(f flight, rows []Row) error {
 // than what is stored. A row that is gone leaves a mark where a fetch could bring
 // it back.
 func (s *settling) confirm(rows []Row, traits Traits) error {
-	if len(rows) == 0 {
+	if len(rows) == 0 || traits.Sourced {
 		return nil
 	}
 	rows, err := s.newest(rows, traits)

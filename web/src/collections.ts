@@ -9,20 +9,32 @@ import { checkOptions, checkRequest, checkTypes, type OptionType } from './optio
 import { paced, unpaced } from './pacing.js'
 import type { Runner } from './runtime.js'
 import type { Screen } from './screen.js'
-import type { StdCollectionConfig, TanStackDb } from './types.js'
+import type { StdCollectionConfig, TanStackDb, WrapConfig } from './types.js'
 import { View } from './view.js'
+import { flyWrapped, SourcedView } from './wrap.js'
 
 const types: Record<string, OptionType> = {
   name: 'string', getKey: 'function', single: 'boolean', schema: 'schema', codec: 'object', onInsert: 'function', onUpdate: 'function', onDelete: 'function',
   sync: 'object', version: 'function', outbox: 'boolean', classify: 'function', request: 'object', pacing: 'object', gcTime: 'number',
 }
 
+const wrapTypes: Record<string, OptionType> = { name: 'string', codec: 'object', classify: 'function', request: 'object' }
+
 /** A Collection's config with all that may be left out. */
 export type Config = StdCollectionConfig<any, any> & { getKey: (row: any) => string | number }
 
+/** A Collection that has been made. */
+interface Made {
+  view: View
+  config: Config
+  queued: boolean
+  /** Go knows of it. */
+  registered: boolean
+}
+
 /** The Collections of a Std Sync. */
 export class Collections {
-  readonly #made = new Map<string, { view: View; config: Config; queued: boolean }>()
+  readonly #made = new Map<string, Made>()
 
   constructor(
     readonly sync: string,
@@ -41,10 +53,12 @@ export class Collections {
     const codec = new RowCodec(config.name, config.codec)
     const view = new View(config.name, codec)
     const queued = this.queued && config.outbox !== false
-    this.#register(config)
+    const made = { view, config, queued, registered: false }
+    if (this.#made.has(config.name)) throw new OutboxError('invalid', `std.collection(): there is a collection "${config.name}" already: give every Collection of a Std Sync its own name`)
+    this.#register(made)
     this.callers.add(`collection:${config.name}`, { fly: flyCollection(config, codec), classify: config.classify, timeout: config.request?.timeout, config, codec })
     this.screen.add(view)
-    this.#made.set(config.name, { view, config, queued })
+    this.#made.set(config.name, made)
     const direct = directHandlers(config, view, this.go)
     return {
       id: `${this.sync}/${config.name}`,
@@ -58,20 +72,51 @@ export class Collections {
     } as unknown as CollectionConfig<any, any>
   }
 
-  /** Lets a fresh module know of all of them. */
-  restart(): void {
-    for (const { config, view } of this.#made.values()) {
-      this.#register(config)
-      if (view.collection) this.#pull(config)
+  /** The options of a Collection with a source of its own; see {@link StdSync.wrap}. */
+  wrap<Options extends CollectionConfig<any, any, any, any>>(options: Options, given: WrapConfig): Options {
+    const { name, codec, classify, request } = checkedWrap(options, given)
+    if (!this.queued) return options
+    if (this.#made.has(name)) throw new OutboxError('invalid', `std.wrap(): there is a collection "${name}" already: give every Collection of a Std Sync its own name`)
+    const config = { ...options, name } as unknown as Config
+    const view = new SourcedView(name, new RowCodec(name, codec))
+    this.callers.add(`collection:${name}`, { fly: flyWrapped(options, view), classify, timeout: request?.timeout, config, codec: view.codec })
+    this.screen.add(view)
+    const made = { view, config, queued: true, registered: false }
+    this.#made.set(name, made)
+    return {
+      ...options,
+      ...this.screen.handlers(config),
+      sync: {
+        ...options.sync,
+        sync: (params: Parameters<typeof options.sync.sync>[0]) => {
+          // Nobody can fly its Requests before it is there.
+          if (!made.registered) this.#register(made)
+          view.attach(params as never)
+          this.screen.start(view)
+          const stop = options.sync.sync(view.source(params as never, options) as never)
+          return cleanedUp(stop, () => view.detach(params as never))
+        },
+      },
     }
   }
 
-  #register({ name, sync, version }: Config): void {
-    this.go().call('register', `collection:${name}`, { fetched: sync !== undefined, versioned: version !== undefined })
+  /** Lets a fresh module know of all of them. */
+  restart(): void {
+    for (const made of this.#made.values()) {
+      if (made.registered) this.#register(made)
+      if (made.view.collection) this.#pull(made.config)
+    }
+  }
+
+  #register(made: Made): void {
+    const { config: { name, sync, version }, view } = made
+    const sourced = view instanceof SourcedView
+    this.go().call('register', `collection:${name}`, { fetched: !sourced && sync !== undefined, versioned: version !== undefined, sourced })
+    made.registered = true
   }
 
   #pull({ name, sync }: Config): void {
-    if (sync) this.go().call('pull', name, sync.config.every)
+    if (sync?.kind === 'pull') this.go().call('pull', name, sync.config.every)
   }
 
   /** Sends an app's own transaction, in order or as it comes. */
@@ -84,7 +129,7 @@ export class Collections {
     return sendDirect(transaction, made.map(({ config, view }) => directHandlers(config, view, this.go)))
   }
 
-  #of(mutation: PendingMutation): { view: View; config: Config; queued: boolean } {
+  #of(mutation: PendingMutation): Made {
     for (const made of this.#made.values()) {
       if (made.view.collection !== (mutation.collection as unknown)) continue
       const callback = ({ insert: 'onInsert', update: 'onUpdate', delete: 'onDelete' } as const)[mutation.type]
@@ -128,4 +173,25 @@ function checked(config: StdCollectionConfig<any, any>): Config {
     checkTypes(`${where}, codec`, codec, { encode: 'function', decode: 'function' })
   }
   return { ...config, getKey: config.getKey ?? (() => name) }
+}
+
+function checkedWrap(options: CollectionConfig<any, any, any, any>, config: WrapConfig): WrapConfig {
+  const where = 'std.wrap()'
+  if (typeof options?.sync?.sync !== 'function' || typeof options.getKey !== 'function') {
+    throw new OutboxError('invalid', `${where}: the first argument must be options for createCollection, with getKey and sync`)
+  }
+  checkOptions(where, config, Object.keys(wrapTypes), ['name'])
+  checkTypes(where, config, wrapTypes)
+  checkRequest(where, config.request)
+  return config
+}
+
+/** What a sync function returned, with something more to be done when it is cleaned up. */
+function cleanedUp<Returned>(returned: Returned, also: () => void): Returned | (() => unknown) {
+  const stop = (cleanup: unknown) => () => {
+    also()
+    return typeof cleanup === 'function' ? (cleanup as () => unknown)() : undefined
+  }
+  if (typeof returned !== 'object' || returned === null || returned instanceof Promise) return stop(returned)
+  return { ...returned, cleanup: stop((returned as { cleanup?: unknown }).cleanup) }
 }

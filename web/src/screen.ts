@@ -82,7 +82,7 @@ export class Screen {
     const confirmed = new Map<string, Row | undefined>(view.keys().map((key) => [key, undefined]))
     for (const [key, row] of this.#known(view, rows)) if (row !== undefined || confirmed.has(key)) confirmed.set(key, row)
     // The overlays first: a commit tells of the rows it writes and of no others.
-    this.#lay(entries, (_, key) => confirmed.get(key))
+    this.#lay(entries, (view, key) => (confirmed.has(key) ? confirmed.get(key) : view.confirmed(key)))
     attempt(() => view.recompute())
     attempt(() => view.write([...confirmed]))
     view.ready()
@@ -284,6 +284,7 @@ export class Screen {
     const touched = new Set<View>()
     for (const id of news.delivered) this.#part(id, touched)
     for (const live of delivered) {
+      for (const view of live.views) for (const at of view.places(live)) attempt(() => view.delivered(live, at))
       for (const view of this.#forget(live)) touched.add(view)
       live.transaction.setState('completed')
     }
@@ -321,6 +322,7 @@ export class Screen {
     this.#byEntry.delete(entryId)
     const at = live.entryIds.indexOf(entryId)
     for (const view of live.views) {
+      if (view.places(live).includes(at)) attempt(() => view.delivered(live, at))
       view.drop(live, at)
       touched.add(view)
     }

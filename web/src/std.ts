@@ -130,6 +130,7 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
       if (booting) boot.push(collection)
       return collection as never
     },
+    wrap: (options, wrapped) => collections.wrap(options, wrapped),
     createOfflineAction: (action) => actions.create(action),
     inOrder(write) {
       const transaction = db.createTransaction({ autoCommit: false, mutationFn: ({ transaction }) => collections.send(transaction as never, true) })

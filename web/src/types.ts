@@ -179,6 +179,16 @@ interface CollectionParts<T extends object> {
   gcTime?: number
 }
 
+/** How {@link StdSync.wrap} treats a Collection. */
+export interface WrapConfig {
+  /** Unique in its Std Sync, and stable: what is stored is found by it. */
+  name: string
+  /** For rows that structured clone cannot carry. */
+  codec?: Codec<any>
+  classify?: (error: unknown) => Verdict
+  request?: RequestOptions
+}
+
 export interface OfflineActionConfig<In, Out = In> {
   /** Unique in its Std Sync, and stable: what is stored is found by it. */
   name: string
@@ -283,6 +293,16 @@ export interface StdSync {
   collection<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): StdCollection<T, TKey>
   /** The options of a TanStack Collection, for `createCollection` or a `DbClient`. */
   collectionOptions<T extends object, TKey extends string | number = string | number>(config: StdCollectionConfig<T, TKey>): CollectionConfig<T, TKey, never, StdUtils<T, TKey>> & { utils: StdUtils<T, TKey>; schema?: never }
+  /**
+   * Puts the Outbox under options of any TanStack Collection, with a source and
+   * handlers of its own, and returns options for `createCollection`. Its handlers
+   * become the Requests: they are called later, with `{ transaction, collection,
+   * request }`, where `transaction.id` is the idempotency key and
+   * `transaction.mutations` the one folded write of a row. Its rows are the source's,
+   * and are neither stored nor wiped by a reset. Without an Outbox the options are
+   * returned as they are.
+   */
+  wrap<Options extends CollectionConfig<any, any, any, any>>(options: Options, config: WrapConfig): Options
   /** Makes an operation that is stored as a call, shown at once, and sent when it can be. */
   createOfflineAction<In, Out = In>(config: OfflineActionConfig<In, Out>): OfflineAction<In>
   /**

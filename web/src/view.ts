@@ -58,8 +58,30 @@ export class View {
 
   /** Says that the confirmed rows and what is unsent are on screen. */
   ready(): void {
-    this.#hydrated = true
+    this.hydrate()
     this.#params?.markReady()
+  }
+
+  /** Notes that what is stored has been read. */
+  protected hydrate(): void {
+    this.#hydrated = true
+  }
+
+  /** A write of a transaction is delivered, and about to leave the unsent. */
+  delivered(_live: Live, _at: number): void {}
+
+  /** The places of a transaction's writes to this Collection. */
+  places(live: Live): number[] {
+    return [...(this.#lives.get(live) ?? [])]
+  }
+
+  /** The keys of rows with something unsent. */
+  protected unsent(): Iterable<string> {
+    return this.#byKey.keys()
+  }
+
+  protected isUnsent(key: string): boolean {
+    return this.#byKey.has(key)
   }
 
   get #state(): State {
@@ -95,17 +117,17 @@ export class View {
     const left = this.#byKey.get(key)?.filter((unsent) => unsent.live !== live || unsent.at !== at) ?? []
     if (left.length === 0) this.#byKey.delete(key)
     else this.#byKey.set(key, left)
-    this.#rebase(key, this.confirmed(key))
+    this.rebaseOn(key, this.confirmed(key))
   }
 
   /** Takes a transaction from the unsent, and rebuilds what lies above it. */
   remove(live: Live): void {
-    for (const at of [...(this.#lives.get(live) ?? [])]) this.#take(live, at)
+    for (const at of this.places(live)) this.#take(live, at)
   }
 
   /** Rebuilds what is unsent of some rows. */
   rebase(keys: Iterable<string>): void {
-    for (const key of keys) this.#rebase(key, this.confirmed(key))
+    for (const key of keys) this.rebaseOn(key, this.confirmed(key))
   }
 
   /** Lays a replayed transaction over the rows; {@link recompute} shows it. */
@@ -142,12 +164,17 @@ export class View {
         if (row === undefined) params.write({ type: 'delete', key: keyOf(text) as never })
         else params.write({ type: 'update', value: { ...row } as never })
       })
-      this.#rebase(text, row)
+      this.rebaseOn(text, row)
     }
+    this.unheld(() => params.commit())
+  }
+
+  /** Commits what TanStack would hold back while our transactions persist. */
+  protected unheld<T>(commit: () => T): T {
     const held = [...this.#lives.keys()].filter(({ transaction }) => transaction.state === 'persisting')
     for (const { transaction } of held) transaction.setState('pending')
     try {
-      params.commit()
+      return commit()
     } finally {
       for (const { transaction } of held) {
         if (transaction.state === 'pending') transaction.setState('persisting')
@@ -161,7 +188,7 @@ export class View {
   }
 
   /** Rebuilds the unsent writes of a row over its confirmed state. */
-  #rebase(key: string, confirmed: Row | undefined): void {
+  protected rebaseOn(key: string, confirmed: Row | undefined): void {
     let row = confirmed
     for (const { live, at } of this.#byKey.get(key) ?? []) {
       const mutations = live.transaction.mutations as PendingMutation[]
