@@ -116,26 +116,47 @@ func encodeWhole(e outbox.Entry) js.Value {
 	return r.Value
 }
 
-// getter reads a record, whatever it turned out to hold.
-type getter struct{ js.Value }
+// getter reads a record, whatever it turned out to hold. A bigint, which Go cannot
+// tell the type of, is met with care only.
+type getter struct {
+	js.Value
+	careful bool
+}
+
+func (g getter) field(name string) (v js.Value, kind js.Type) {
+	v = g.Get(name)
+	if g.careful {
+		defer func() {
+			if recover() != nil {
+				kind = js.TypeUndefined
+			}
+		}()
+	}
+	return v, v.Type()
+}
 
 func (g getter) text(name string) string {
-	if v := g.Get(name); v.Type() == js.TypeString {
+	if v, kind := g.field(name); kind == js.TypeString {
 		return v.String()
 	}
 	return ""
 }
 
 func (g getter) number(name string) int64 {
-	if v := g.Get(name); v.Type() == js.TypeNumber {
+	if v, kind := g.field(name); kind == js.TypeNumber {
 		return int64(v.Float())
 	}
 	return 0
 }
 
+func (g getter) flag(name string) bool {
+	v, kind := g.field(name)
+	return kind == js.TypeBoolean && v.Bool()
+}
+
 func (g getter) object(name string) (getter, bool) {
-	v := g.Get(name)
-	return getter{v}, v.Type() == js.TypeObject
+	v, kind := g.field(name)
+	return getter{v, g.careful}, kind == js.TypeObject
 }
 
 func (t *tx) get(g getter, name string) outbox.Value {
@@ -145,9 +166,13 @@ func (t *tx) get(g getter, name string) outbox.Value {
 	return nil
 }
 
+// mostAfter bounds what is read of a list that somebody else may have written.
+const mostAfter = 1 << 16
+
+var isArray = js.Global().Get("Array").Get("isArray")
+
 // decodeEntry is the inverse of encodeEntry.
-func (t *tx) decodeEntry(v js.Value) outbox.Entry {
-	g := getter{v}
+func (t *tx) decodeEntry(g getter) outbox.Entry {
 	e := outbox.Entry{
 		ID: g.text("id"), Sync: g.text("sync"), Queue: g.text("queue"), Name: g.text("name"),
 		Status: outbox.EntryStatus(g.text("status")), Seq: g.number("seq"),
@@ -155,12 +180,12 @@ func (t *tx) decodeEntry(v js.Value) outbox.Entry {
 		Op: outbox.Op(g.text("op")), Attempt: int(g.number("attempt")),
 		Base: t.get(g, "base"), Changes: t.get(g, "changes"), Payload: t.get(g, "payload"),
 		DependsOn: g.text("dependsOn"), RequestID: g.text("requestId"),
-		Record: v,
+		Record: g.Value,
 	}
 	e.Key = outbox.KeyOf(e.Queue)
-	if after, ok := g.object("after"); ok {
-		for i := range after.Length() {
-			e.After = append(e.After, after.Index(i).String())
+	if after, ok := g.object("after"); ok && isArray.Invoke(after.Value).Bool() {
+		for i := range min(after.Length(), mostAfter) {
+			e.After = append(e.After, after.text(strconv.Itoa(i)))
 		}
 	}
 	if claim, ok := g.object("claim"); ok {
@@ -181,18 +206,17 @@ func encodeMeta(m outbox.Meta) js.Value {
 	})
 }
 
-func decodeMeta(sync string, v js.Value) outbox.Meta {
-	if v.Type() != js.TypeObject {
+func decodeMeta(sync string, g getter) outbox.Meta {
+	if g.Type() != js.TypeObject {
 		return outbox.Meta{Sync: sync}
 	}
-	g := getter{v}
 	var lease outbox.Held
-	if held := g.Get("lease"); held.Type() == js.TypeObject {
-		lease = outbox.Held{By: getter{held}.text("by"), Until: getter{held}.number("until")}
+	if held, ok := g.object("lease"); ok {
+		lease = outbox.Held{By: held.text("by"), Until: held.number("until")}
 	}
 	return outbox.Meta{
 		Sync: sync, Lease: lease, Format: int(g.number("format")), Version: int(g.number("version")), Epoch: g.number("epoch"),
-		Seq: g.number("seq"), Generation: g.text("generation"), Clock: g.number("clock"), Paused: g.Get("paused").Truthy(),
+		Seq: g.number("seq"), Generation: g.text("generation"), Clock: g.number("clock"), Paused: g.flag("paused"),
 		Counts: outbox.Counts{Pending: int(g.number("pending")), InRequest: int(g.number("inRequest")), Failed: int(g.number("failed"))},
 	}
 }
@@ -209,8 +233,7 @@ func encodeRow(row outbox.Row) js.Value {
 	return r.Value
 }
 
-func (t *tx) decodeRow(v js.Value) outbox.Row {
-	g := getter{v}
+func (t *tx) decodeRow(g getter) outbox.Row {
 	return outbox.Row{
 		RowKey: outbox.RowKey{Sync: g.text("sync"), Collection: g.text("collection"), Key: keyOf(g.Get("key"))},
 		Value:  t.get(g, "row"), Confirmed: g.number("confirmed"),
@@ -221,8 +244,7 @@ func encodeOutcome(o outbox.Outcome) js.Value {
 	return js.ValueOf(map[string]any{"id": o.ID, "sync": o.Sync, "reason": string(o.Reason), "at": o.At})
 }
 
-func decodeOutcome(v js.Value) outbox.Outcome {
-	g := getter{v}
+func decodeOutcome(g getter) outbox.Outcome {
 	return outbox.Outcome{ID: g.text("id"), Sync: g.text("sync"), Reason: outbox.Code(g.text("reason")), At: g.number("at")}
 }
 

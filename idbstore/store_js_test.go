@@ -110,6 +110,6 @@ func TestADatabaseOfANewerVersionIsATypedError(t *testing.T) {
 	request.Get("result").Call("close")
 	store := idbstore.New(idbstore.Options{Database: name, Value: wrap})
 	err := store.View(context.Background(), func(outbox.Tx) error { return nil })
-	require.Equal(t, outbox.CodeStorage, outbox.CodeOf(err))
-	require.ErrorContains(t, err, "VersionError")
+	require.Equal(t, outbox.CodeSuperseded, outbox.CodeOf(err))
+	require.ErrorContains(t, err, "reload the page")
 }

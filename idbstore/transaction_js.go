@@ -138,6 +138,8 @@ func translate(doing string, exception js.Value) error {
 	switch name {
 	case "QuotaExceededError":
 		return &outbox.Error{Code: outbox.CodeStorage, Message: "the disk space this site may use is full: free some, then make the write again", Err: cause}
+	case "VersionError":
+		return &outbox.Error{Code: outbox.CodeSuperseded, Message: "a newer version of this app has upgraded the database: reload the page", Err: cause}
 	case "DataCloneError", "DataError":
 		return &outbox.Error{Code: outbox.CodeNotStorable, Message: "a value cannot be stored: " + message, Err: cause}
 	case "ConstraintError":

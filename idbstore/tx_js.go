@@ -36,14 +36,30 @@ func write[T any](doing string, args []T, request func(T)) (err error) {
 }
 
 // decoded decodes the results that are there.
-func decoded[T any](results []js.Value, decode func(js.Value) T) []T {
+func decoded[T any](results []js.Value, decode func(getter) T) []T {
 	out := make([]T, 0, len(results))
 	for _, r := range results {
 		if r.Type() == js.TypeObject {
-			out = append(out, decode(r))
+			out = append(out, carefully(r, decode))
 		}
 	}
 	return out
+}
+
+// carefully decodes a record, once more with care if it holds what no record of
+// ours does.
+func carefully[T any](r js.Value, decode func(getter) T) (one T) {
+	defer func() {
+		if recover() != nil {
+			one = decode(getter{r, true})
+		}
+	}()
+	return decode(getter{r, false})
+}
+
+// entries decodes Entries. One whose id is no text is nobody's, and left alone.
+func (t *tx) entries(results []js.Value) []outbox.Entry {
+	return slices.DeleteFunc(decoded(results, t.decodeEntry), func(e outbox.Entry) bool { return e.ID == "" })
 }
 
 // items returns the elements of a getAll's result.
@@ -60,7 +76,7 @@ func (t *tx) Meta(sync string) (outbox.Meta, error) {
 	if err != nil {
 		return outbox.Meta{}, err
 	}
-	return decodeMeta(sync, results[0]), nil
+	return decodeMeta(sync, getter{results[0], true}), nil
 }
 
 func (t *tx) PutMeta(m outbox.Meta) error {
@@ -70,14 +86,14 @@ func (t *tx) PutMeta(m outbox.Meta) error {
 func (t *tx) Entries(ids ...string) ([]outbox.Entry, error) {
 	store := t.store("entries")
 	results, err := read("read entries", ids, func(id string) js.Value { return store.Call("get", id) })
-	return decoded(results, t.decodeEntry), err
+	return t.entries(results), err
 }
 
 func (t *tx) Select(selections ...outbox.Selection) ([][]outbox.Entry, error) {
 	results, err := read("select entries", selections, t.selectOne)
 	out := make([][]outbox.Entry, len(results))
 	for i, r := range results {
-		for _, e := range decoded(items(r), t.decodeEntry) {
+		for _, e := range t.entries(items(r)) {
 			if selections[i].Matches(e) {
 				out[i] = append(out[i], e)
 			}
@@ -112,7 +128,7 @@ func (t *tx) Heads(sync string) (heads []outbox.Head, err error) {
 	err = eachKey(index, keyRange([]any{sync, pending}, []any{sync, pending, last}), func(key js.Value) {
 		queue := key.Index(2).String()
 		if n := len(heads); n == 0 || heads[n-1].Queue != queue {
-			heads = append(heads, outbox.Head{Queue: queue, Seq: int64(key.Index(3).Float())})
+			heads = append(heads, outbox.Head{Queue: queue, Seq: getter{Value: key}.number("3")})
 		}
 	})
 	return heads, err
@@ -124,7 +140,7 @@ func (t *tx) Waiting(ids ...string) ([]outbox.Entry, error) {
 	seen := map[string]bool{}
 	var out []outbox.Entry
 	for _, r := range results {
-		for _, e := range decoded(items(r), t.decodeEntry) {
+		for _, e := range t.entries(items(r)) {
 			if !seen[e.ID] {
 				seen[e.ID] = true
 				out = append(out, e)
@@ -171,7 +187,7 @@ func (t *tx) Oldest(sync string, status outbox.EntryStatus) ([]outbox.Entry, err
 	results, err := read("read the oldest entry", []js.Value{t.ofStatus(sync, status)}, func(keys js.Value) js.Value {
 		return t.store("entries").Call("index", "seq").Call("get", keys)
 	})
-	return decoded(results, t.decodeEntry), err
+	return t.entries(results), err
 }
 
 func (t *tx) AddEntries(entries ...outbox.Entry) (map[int]error, error) {
@@ -248,7 +264,7 @@ func (t *tx) State(key outbox.StateKey) (outbox.State, error) {
 	})
 	state := outbox.State{StateKey: key}
 	if err == nil && results[0].Type() == js.TypeObject {
-		g := getter{results[0]}
+		g := getter{results[0], true}
 		state.Cursor, state.Revision = t.get(g, "cursor"), g.number("revision")
 	}
 	return state, err

@@ -112,7 +112,11 @@ func (s *std) event(e outbox.Event) { s.hooks.Call("event", eventObject(e)) }
 func (s *std) run() {
 	defer close(s.ended)
 	if err := s.outbox.Run(s.ctx); err != nil && s.ctx.Err() == nil {
-		s.event(outbox.Event{Type: outbox.EventStorage, At: time.Now(), Sync: s.name, Error: err})
+		what := outbox.EventStorage
+		if outbox.CodeOf(err) == outbox.CodeSuperseded {
+			what = outbox.EventSuperseded
+		}
+		s.event(outbox.Event{Type: what, At: time.Now(), Sync: s.name, Error: err})
 		<-s.ctx.Done()
 	}
 	s.ports.Close()

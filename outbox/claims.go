@@ -11,6 +11,9 @@ func (r *records) claim(tx Tx, meta *Meta, queues []string, t *turn) error {
 	if err != nil {
 		return err
 	}
+	if err := failFaulty(tx, meta, queues, pending, t); err != nil {
+		return err
+	}
 	gates, err := gatesOf(tx, pending)
 	if err != nil {
 		return err
@@ -68,6 +71,31 @@ func pendingOf(entries []Entry) (pending []Entry) {
 	return pending
 }
 
+// failFaulty marks those failed that can never be sent, so that they hold up nobody.
+func failFaulty(tx Tx, meta *Meta, queues []string, pending [][]Entry, t *turn) error {
+	for i, entries := range pending {
+		var sound []Entry
+		for _, e := range entries {
+			fault := e.Fault()
+			if fault == "" {
+				sound = append(sound, e)
+				continue
+			}
+			e.Status, e.Claim = Failed, nil
+			err := &Error{Code: CodeInvalid, EntryID: e.ID, Message: "the stored write " + e.ID + " cannot be sent: " + fault + " (it was changed by somebody else; discard it)"}
+			e.Error = failureOf(err)
+			if err := tx.PutEntries(e); err != nil {
+				return err
+			}
+			meta.Counts.move(1, Pending, Failed)
+			t.change(EventFailed, []Entry{e}, err)
+			t.more[queues[i]] = true
+		}
+		pending[i] = sound
+	}
+	return nil
+}
+
 // claimGroup claims one Queue's next group, deleting groups that fold to
 // nothing on the way.
 func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, gates map[string]bool, t *turn) error {
@@ -93,7 +121,7 @@ func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, g
 			}
 		}
 		if write.Op != "" {
-			t.more[queue] = len(entries) < len(pending)
+			t.more[queue] = t.more[queue] || len(entries) < len(pending)
 			return r.claimEntries(tx, meta, entries, write, t)
 		}
 		if err := tx.DeleteEntries(ids(entries)...); err != nil {

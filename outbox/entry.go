@@ -74,6 +74,25 @@ type Entry struct {
 	Record any
 }
 
+// Fault says why an Entry that was read can never be sent, or "". Somebody else may
+// have written or changed it.
+func (e Entry) Fault() string {
+	_, entity := CollectionOf(e.Name)
+	switch {
+	case e.Queue == "" || HandlerOf(e.Queue) != e.Name:
+		return "its queue and its name do not fit together"
+	case e.Transaction == "":
+		return "it has no transaction"
+	case e.Op != OpInsert && e.Op != OpUpdate && e.Op != OpDelete && e.Op != OpAction:
+		return "its op is none that there is"
+	case entity != (e.Op != OpAction):
+		return "its op and its name do not fit together"
+	case e.Changes == nil && (e.Op == OpInsert || e.Op == OpUpdate):
+		return "it has no changes"
+	}
+	return ""
+}
+
 // Claim is the durable mark that an Entry is in a Request.
 type Claim struct {
 	Epoch int64

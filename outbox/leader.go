@@ -14,7 +14,7 @@ func (o *Outbox) lead(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	for ctx.Err() == nil {
+	for misses := 1; ctx.Err() == nil; misses++ {
 		err := o.stand(ctx)
 		if ctx.Err() != nil {
 			return
@@ -23,12 +23,13 @@ func (o *Outbox) lead(ctx context.Context) {
 			// Reset or robbed: stand in line again. Who was robbed has been away, and may
 			// have heard nothing.
 			o.Suspect()
+			misses = 0
 			continue
 		}
 		if err != nil && !errors.Is(err, errStale) && CodeOf(err) != CodeReset {
 			o.storageFailed(err)
 		}
-		pause(ctx, time.Second)
+		pause(ctx, backoff(misses, 0))
 	}
 }
 

@@ -267,7 +267,15 @@ func (o *Outbox) visibilityChanged() {
 	}
 }
 
-func (o *Outbox) storageFailed(err error) { o.emit(Event{Type: EventStorage, Error: err}) }
+// storageFailed tells of a Store that does not work, or ends this tab's part if it
+// is for newer code.
+func (o *Outbox) storageFailed(err error) {
+	if CodeOf(err) == CodeSuperseded {
+		o.supersede()
+		return
+	}
+	o.emit(Event{Type: EventStorage, Error: err})
+}
 
 func (o *Outbox) emit(e Event) {
 	if o.cfg.OnEvent == nil {

@@ -33,13 +33,14 @@ func (o *Outbox) Unsent(ctx context.Context, handler string) (entries []Entry, e
 	return entries, wrapStorage("replay "+handler, err)
 }
 
+// unsent returns a Handler's Entries that are to be sent.
 func unsent(tx Tx, sync, handler string) (entries []Entry, err error) {
 	found, err := tx.Select(Selection{Sync: sync, Handler: handler})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range found[0] {
-		if e.Status != Failed {
+		if e.Status != Failed && e.Fault() == "" {
 			entries = append(entries, e)
 		}
 	}

@@ -39,6 +39,9 @@ func (r *records) open(ctx context.Context, version int, migrate func(Entry, int
 			return Fail(CodeSuperseded, "a newer outbox.wasm wrote this store, in format "+strconv.Itoa(meta.Format)+": reload the page to get it")
 		case meta.Format == 0:
 			meta = Meta{Sync: r.sync, Format: Format, Version: version, Generation: r.newID()}
+			if err := adopt(tx, &meta); err != nil {
+				return err
+			}
 			return tx.PutMeta(meta)
 		case version != 0 && version != meta.Version:
 			g, err = r.passGate(tx, &meta, version, migrate)
@@ -50,6 +53,20 @@ func (r *records) open(ctx context.Context, version int, migrate func(Entry, int
 		r.session.join(meta.Generation)
 	}
 	return meta, g, wrapStorage("open the outbox", err)
+}
+
+// adopt has a new session go on with Entries that are there all the same: whoever
+// deleted its record did not delete them.
+func adopt(tx Tx, meta *Meta) error {
+	found, err := tx.Select(Selection{Sync: meta.Sync})
+	if err != nil {
+		return err
+	}
+	for _, e := range found[0] {
+		meta.Seq = max(meta.Seq, e.Seq)
+	}
+	meta.Counts, err = count(tx, meta.Sync)
+	return err
 }
 
 // passGate empties the store for another version of the app, but for the Entries

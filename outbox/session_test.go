@@ -177,3 +177,61 @@ func TestTheSameVersionKeepsEverything(t *testing.T) {
 		require.Len(t, w.Stored(), 3)
 	})
 }
+
+func TestAStoreWhoseRecordIsGoneGoesOnWithItsEntries(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Network.Set(false)
+		tab := w.OpenTab(todos)
+		tab.Write("todos", "1", "insert a:1", "update a:2 < a:1")
+		synctest.Wait()
+		tab.Close()
+		require.NoError(t, w.Store.Update(t.Context(), outbox.Strict, func(tx outbox.Tx) error {
+			return tx.PutMeta(outbox.Meta{Sync: outboxtest.Sync})
+		}))
+		tab = w.OpenTab(todos)
+		defer tab.Close()
+		tab.Write("todos", "1", "update a:3 < a:2")
+		synctest.Wait()
+		require.Equal(t, 3, tab.Status().Pending)
+		w.Network.Set(true)
+		synctest.Wait()
+		require.Len(t, w.Backend.Sent(), 1)
+		require.Equal(t, outboxtest.Fields{"a": "3"}, tab.Row("todos", "1"), "in the order in which they were made")
+	})
+}
+
+func TestAnEntryThatSomebodyChangedFailsAloneAndHoldsUpNobody(t *testing.T) {
+	for name, spoil := range map[string]func(*outbox.Entry){
+		"op":          func(e *outbox.Entry) { e.Op = "drop" },
+		"no op":       func(e *outbox.Entry) { e.Op = "" },
+		"name":        func(e *outbox.Entry) { e.Name = "collection:others" },
+		"no name":     func(e *outbox.Entry) { e.Name = "" },
+		"call":        func(e *outbox.Entry) { e.Op = outbox.OpAction },
+		"changes":     func(e *outbox.Entry) { e.Changes = nil },
+		"transaction": func(e *outbox.Entry) { e.Transaction = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			world(t, func(t *testing.T, w *outboxtest.World) {
+				w.Network.Set(false)
+				tab := w.OpenTab(todos)
+				defer tab.Close()
+				id := tab.Write("todos", "1", "insert a:1")[0]
+				after := tab.Write("todos", "1", "update b:2 < a:1")[0]
+				synctest.Wait()
+				e := w.Entry(id)
+				spoil(&e)
+				e.Record = nil
+				require.NoError(t, w.Store.Update(t.Context(), outbox.Strict, func(tx outbox.Tx) error { return tx.PutEntries(e) }))
+				w.Network.Set(true)
+				synctest.Wait()
+				require.Equal(t, outbox.Failed, w.Entry(id).Status)
+				require.Contains(t, w.Entry(id).Error.Message, "cannot be sent")
+				require.Equal(t, outbox.Status{Failed: 1, Leader: true, Online: true}, tab.Status())
+				_, settled := tab.Settled(after)
+				require.True(t, settled, "what is behind it goes on")
+				require.NoError(t, tab.Discard(t.Context(), id))
+				require.Empty(t, w.Stored())
+			})
+		})
+	}
+}

@@ -43,7 +43,7 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
       stored: (...args: Parameters<Screen['stored']>) => screen.stored(...args),
       replayed: (...args: Parameters<Screen['hydrate']>) => screen.hydrate(...args),
       replayedAction: (...args: Parameters<Actions['restore']>) => actions.restore(...args),
-      migrate: (entry: EntryRow, from: number) => config.migrate?.(withKey(entry), from) ?? null,
+      migrate: (entry: EntryRow, from: number) => migrated(config.migrate?.(withKey(entry), from)),
       restore: (entries: Parameters<Screen['restore']>[0]) => {
         screen.restore(entries)
         actions.restoreAll(entries)
@@ -57,9 +57,16 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
   )
 }
 
+/** What `migrate` returned, as Go reads it. */
+function migrated(entry: EntryRow | null | undefined) {
+  if (typeof entry !== 'object' || entry === null) return null
+  const { name, base, changes, payload } = entry
+  return { name: String(name), base, changes, payload }
+}
+
 /** A signal whose functions throw nothing into Go: when in doubt, yes. */
 function steady(signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
-  const { is, subscribe } = guarded({ is: () => signal.is(), subscribe: (listener: () => void) => signal.subscribe(listener) })
+  const { is, subscribe } = guarded({ is: () => Boolean(signal.is()), subscribe: (listener: () => void) => signal.subscribe(listener) })
   return { is: () => is() ?? true, subscribe: (listener: () => void) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
 }
 

@@ -23,6 +23,7 @@ const navigatorConnectivity: Connectivity = {
  */
 export function browser(options: { databaseName?: string; persist?: boolean; connectivity?: Connectivity } = {}): Platform {
   checkOptions('browser()', options, ['databaseName', 'persist', 'connectivity'])
+  checkTypes('browser()', options, { databaseName: 'string', persist: 'boolean', connectivity: 'object' })
   return { connectivity: navigatorConnectivity, ...options, kind: 'browser' }
 }
 

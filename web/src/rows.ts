@@ -12,7 +12,7 @@ export function spread(row: Row, changes: Row): Row {
 
 /** Whether `row` has every property that `other` has. */
 export function covers(row: Row, other: Row): boolean {
-  return Object.keys(other).every((name) => Object.hasOwn(row, name))
+  return Object.keys(other ?? {}).every((name) => Object.hasOwn(row ?? {}, name))
 }
 
 /** A copy of a value as it is stored. */

@@ -121,7 +121,7 @@ const lab = {
         while (!check()) await new Promise((resolve) => setTimeout(resolve, 5))
       },
     }
-    Object.assign(lab, { script: scripted })
+    Object.assign(lab, { script: scripted, opened: scripted })
     return scripted
   },
 
