@@ -8,7 +8,7 @@ WASM := GOOS=js GOARCH=wasm
 BROWSER_PACKAGES := ./idbstore ./locks ./broadcast ./outbox/outboxtest/pagetest
 ADDR ?= 127.0.0.1:8080
 
-.PHONY: help build demo test test-go test-wasm test-web e2e bench lint size fmt clean pages tools chromium
+.PHONY: help build demo test test-go test-wasm test-web e2e soak bench lint size fmt clean pages tools chromium
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-web: build ## The package's types, its contents and its parts
 
 e2e: pages bin/demo-server chromium ## Tabs, reloads, crashes and a real server, in Chromium
 	@cd web && npm run --silent e2e
+
+soak: pages bin/demo-server chromium ## Three tabs, flaps, crashes and faults, for minutes; SOAK_SEED=… replays a run
+	@cd web && SOAK_SECONDS=$${SOAK_SECONDS:-240} node --import tsx --test-reporter=spec e2e/soak.e2e.ts
 
 bench: pages bin/demo-server chromium ## Measure, in Chromium, and print the ratios
 	@cd web && npm run --silent bench

@@ -44,8 +44,8 @@ const lab = {
   events: [] as outbox.OutboxEvent[],
   load: (wasm = 'outbox.wasm') => outbox.loadOutbox({ wasmUrl: new URL(wasm, import.meta.url), db }),
 
-  /** Opens a Std Sync with a Collection of the server's todos. */
-  async open({ pull = 0, late = false, wasm, boot, ...config }: { pull?: number; late?: boolean; wasm?: string; boot?: () => void } & Partial<outbox.StdSyncConfig> = {}) {
+  /** Opens a Std Sync with a Collection of the server's todos; a blind one sends no If-Match. */
+  async open({ pull = 0, late = false, blind = false, wasm, boot, ...config }: { pull?: number; late?: boolean; blind?: boolean; wasm?: string; boot?: () => void } & Partial<outbox.StdSyncConfig> = {}) {
     const { createStdSync } = await lab.load(wasm)
     const std = createStdSync({ name: 'e2e', platform: outbox.browser({ connectivity }), outbox: true, onEvent: (event) => void lab.events.push(event), ...config })
     const collect = () =>
@@ -53,7 +53,7 @@ const lab = {
         name: 'todos',
         getKey: (todo) => todo.id,
         onInsert: ([todo], request) => api.create(todo as Todo, request),
-        onUpdate: ({ current, updates, latest }, request) => api.patch(latest ?? current, updates, request),
+        onUpdate: ({ current, updates, latest }, request) => api.patch(blind ? { ...current, version: 0 } : (latest ?? current), updates, request),
         onDelete: ({ current, latest }, request) => api.remove(latest ?? current, request),
         ...(pull > 0 && { sync: outbox.syncStrategy.pull<Todo>({ fetch: ({ cursor, signal }) => api.changes(cursor, signal), every: pull }) }),
       })
