@@ -52,6 +52,9 @@ func (f *flights) drop(id int) {
 // call has the host run a callback and returns its answer. If ctx ends first the
 // host is told to abort.
 func (f *flights) call(ctx context.Context, run func(id int), abort js.Value) (js.Value, error) {
+	if err := ctx.Err(); err != nil {
+		return js.Undefined(), err
+	}
 	id, answer := f.start()
 	run(id)
 	select {

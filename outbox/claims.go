@@ -71,29 +71,33 @@ func pendingOf(entries []Entry) (pending []Entry) {
 	return pending
 }
 
-// failFaulty marks those failed that can never be sent, so that they hold up nobody.
+// failFaulty marks those failed that can never be sent, and what depends on them, so
+// that they hold up nobody. A Queue that had one is left for the next turn.
 func failFaulty(tx Tx, meta *Meta, queues []string, pending [][]Entry, t *turn) error {
+	var faulty []Entry
 	for i, entries := range pending {
-		var sound []Entry
 		for _, e := range entries {
 			fault := e.Fault()
 			if fault == "" {
-				sound = append(sound, e)
 				continue
 			}
 			e.Status, e.Claim = Failed, nil
 			err := &Error{Code: CodeInvalid, EntryID: e.ID, Message: "the stored write " + e.ID + " cannot be sent: " + fault + " (it was changed by somebody else; discard it)"}
 			e.Error = failureOf(err)
-			if err := tx.PutEntries(e); err != nil {
-				return err
-			}
+			faulty = append(faulty, e)
 			meta.Counts.move(1, Pending, Failed)
 			t.change(EventFailed, []Entry{e}, err)
 			t.more[queues[i]] = true
+			pending[i] = nil
 		}
-		pending[i] = sound
 	}
-	return nil
+	if len(faulty) == 0 {
+		return nil
+	}
+	if err := tx.PutEntries(faulty...); err != nil {
+		return err
+	}
+	return (&settling{tx: tx, meta: meta, turn: t}).failDependents(faulty)
 }
 
 // claimGroup claims one Queue's next group, deleting groups that fold to
@@ -121,7 +125,7 @@ func (r *records) claimGroup(tx Tx, meta *Meta, queue string, pending []Entry, g
 			}
 		}
 		if write.Op != "" {
-			t.more[queue] = t.more[queue] || len(entries) < len(pending)
+			t.more[queue] = len(entries) < len(pending)
 			return r.claimEntries(tx, meta, entries, write, t)
 		}
 		if err := tx.DeleteEntries(ids(entries)...); err != nil {

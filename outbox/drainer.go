@@ -204,6 +204,9 @@ func (t *term) round(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return err // the term has ended while the claim was stored
+	}
 	for _, request := range turn.claimed {
 		t.fly(ctx, request)
 	}

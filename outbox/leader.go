@@ -119,24 +119,30 @@ func (o *Outbox) wantsLeader() bool {
 		o.cfg.Visibility.IsVisible() && o.vigil.leave.Load() != nil
 }
 
-// leaderAnswers asks the leader whether it lives.
+// leaderAnswers asks the leader whether it lives. A tab that was itself asleep when
+// the answer came, and so waited for much longer than it meant to, asks once more.
 func (o *Outbox) leaderAnswers(ctx context.Context) bool {
-	select {
-	case <-o.vigil.lives:
-	default:
-	}
 	o.vigil.silent.Store(true)
-	o.cfg.Doorbell.Ring(Ring{Ask: true})
 	o.status.stale()
-	timer := time.NewTimer(answerWithin)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return true
-	case <-o.vigil.lives:
-		return true
-	case <-timer.C:
-		return false
+	for asked := time.Now(); ; asked = time.Now() {
+		select {
+		case <-o.vigil.lives:
+		default:
+		}
+		o.cfg.Doorbell.Ring(Ring{Ask: true})
+		timer := time.NewTimer(answerWithin)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return true
+		case <-o.vigil.lives:
+			timer.Stop()
+			return true
+		case <-timer.C:
+			if time.Since(asked) < answerWithin+time.Second {
+				return false
+			}
+		}
 	}
 }
 

@@ -168,6 +168,12 @@ func (o *Outbox) changedSession(meta Meta) {
 			o.storageFailed(err)
 			return
 		}
+		if meta.Counts != (Counts{}) {
+			// Only the record was deleted: what is stored goes on in the new session.
+			o.endTerm()
+			o.Suspect()
+			return
+		}
 	}
 	if o.cfg.Version != 0 && meta.Version != o.cfg.Version {
 		o.supersede()

@@ -226,12 +226,56 @@ func TestAnEntryThatSomebodyChangedFailsAloneAndHoldsUpNobody(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, outbox.Failed, w.Entry(id).Status)
 				require.Contains(t, w.Entry(id).Error.Message, "cannot be sent")
-				require.Equal(t, outbox.Status{Failed: 1, Leader: true, Online: true}, tab.Status())
+				require.Zero(t, tab.Status().Pending+tab.Status().InRequest)
 				_, settled := tab.Settled(after)
-				require.True(t, settled, "what is behind it goes on")
-				require.NoError(t, tab.Discard(t.Context(), id))
+				require.True(t, settled, "what is behind it goes on, or fails with it")
+				for _, e := range w.Stored() {
+					require.NoError(t, tab.Discard(t.Context(), e.ID))
+				}
 				require.Empty(t, w.Stored())
 			})
 		})
 	}
+}
+
+func TestWhatComesAfterAnEntryThatSomebodyChangedFailsWithIt(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Network.Set(false)
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		first := tab.Write("todos", "1", "insert a:1")[0]
+		after := tab.Store(outbox.Draft{ID: "after", Transaction: "after", Name: todos, Queue: queue("2"), Op: outbox.OpDelete, Base: outboxtest.Fields{}, After: []string{first}})[0]
+		synctest.Wait()
+		e := w.Entry(first)
+		e.Op, e.Record = "drop", nil
+		require.NoError(t, w.Store.Update(t.Context(), outbox.Strict, func(tx outbox.Tx) error { return tx.PutEntries(e) }))
+		w.Network.Set(true)
+		synctest.Wait()
+		require.Equal(t, outbox.Failed, w.Entry(after).Status)
+		require.Empty(t, w.Backend.Sent())
+	})
+}
+
+func TestALiveTabGoesOnWhenOnlyTheRecordIsGone(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Backend.Answer(answers("1", outboxtest.Away))
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		id := tab.Write("todos", "1", "insert a:1")[0]
+		synctest.Wait()
+		require.NoError(t, w.Store.Update(t.Context(), outbox.Strict, func(tx outbox.Tx) error {
+			return tx.PutMeta(outbox.Meta{Sync: outboxtest.Sync})
+		}))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		_, settled := tab.Settled(id)
+		require.False(t, settled, "it is stored, and waited for")
+		w.Backend.Answer(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		err, settled := tab.Settled(id)
+		require.True(t, settled)
+		require.NoError(t, err)
+		require.NotContains(t, tab.Events(), outbox.EventReset)
+	})
 }

@@ -178,3 +178,30 @@ test('a live tab takes over from one whose module died', async () => {
   assert.equal(new Set((await now.server.requests()).map(({ key }) => key)).size, 1)
   assert.equal(applied(await now.server.requests()).length, 1)
 })
+
+test('between death and restart: a dispose ends what was kept, and what is made then works afterwards', async () => {
+  const page = await crashable()
+  const seen = await page.evaluate(async () => {
+    const outcome = (promise: Promise<unknown>) => promise.then(() => 'resolved', (error: { code: string }) => error.code)
+    const { createStdSync } = await lab.load('crashable.wasm')
+    const other = createStdSync({ name: 'other', platform: lab.browser(), outbox: true })
+    await other.ready
+    const { std, todos } = lab.opened
+    dispatchEvent(new Event('outbox-crash'))
+    const kept = todos.insert(lab.todo('a', 'a'))
+    const waits = [outcome(std.outbox.stored(kept)), outcome(std.outbox.delivered(kept))]
+    await std.dispose()
+    // Another Std Sync lives on: a Collection of it that is made and subscribed to now.
+    const wrapped = lab.db.createCollection(other.wrap({ id: 'w', getKey: ({ id }: { id: string }) => id, onInsert: async () => undefined, sync: { sync: ({ markReady }: any) => markReady() } }, { name: 'wrapped' }))
+    const late = other.collection<{ id: string }, string>({ name: 'late', getKey: ({ id }) => id, onInsert: () => undefined })
+    const entity = other.outbox.entity
+    entity.preload().catch(() => undefined)
+    late.preload().catch(() => undefined)
+    await lab.load('crashable.wasm')
+    const writes = [wrapped.insert({ id: 'x' }), late.insert({ id: 'y' })]
+    const delivered = await Promise.all(writes.map((write) => outcome(other.outbox.delivered(write as never))))
+    await entity.preload()
+    return { kept: await Promise.all(waits), delivered, status: [wrapped.status, late.status, entity.status] }
+  })
+  assert.deepEqual(seen, { kept: ['disposed', 'disposed'], delivered: ['resolved', 'resolved'], status: ['ready', 'ready', 'ready'] })
+})

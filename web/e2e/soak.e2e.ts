@@ -1,5 +1,5 @@
-// Three tabs, a network that flaps, tabs that close, reload and crash, and a server
-// that fails, drops answers and stalls. In the end everybody agrees. `make soak` plays
+// Three tabs, a network that flaps, tabs that close, reload and crash, modules that
+// die, and a server that fails, drops answers and stalls. In the end everybody agrees. `make soak` plays
 // it for minutes; SOAK_SEED replays a run's moves.
 import type { Page } from 'playwright-core'
 import { assert, entries, eventually, stage, test } from './support.js'
@@ -33,6 +33,7 @@ test(`soak: ${seconds} s with the seed ${seed}`, { timeout: (seconds + 90) * 100
   const inserted = new Set<string>()
   const deleted = new Set<string>()
   let made = 0
+  const deaths = new Map<Page, number>()
 
   for (const id of shared) await now.server.foreign(id, { title: id })
 
@@ -50,7 +51,7 @@ test(`soak: ${seconds} s with the seed ${seed}`, { timeout: (seconds + 90) * 100
   const start = async (page: Page) => {
     await page.waitForFunction(() => 'lab' in globalThis)
     await page.evaluate(async () => {
-      await lab.open({ pull: 100, blind: true })
+      await lab.open({ pull: 100, blind: true, wasm: 'crashable.wasm' })
       await lab.opened.todos.preload()
     })
   }
@@ -96,7 +97,7 @@ test(`soak: ${seconds} s with the seed ${seed}`, { timeout: (seconds + 90) * 100
   const disturb = async () => {
     const at = below(tabs.length)
     const page = tabs[at] as Page
-    const kind = pick(['offline', 'online', 'close', 'reload', 'crash', 'fail', 'drop', 'apply-and-drop', 'hold', 'heal', 'heal'] as const)
+    const kind = pick(['offline', 'online', 'close', 'reload', 'crash', 'fail', 'drop', 'apply-and-drop', 'hold', 'heal', 'heal', 'module'] as const)
     moves.push(`${kind} ${at}`)
     switch (kind) {
       case 'offline':
@@ -108,6 +109,7 @@ test(`soak: ${seconds} s with the seed ${seed}`, { timeout: (seconds + 90) * 100
         return
       case 'reload':
         await page.reload()
+        deaths.delete(page)
         return start(page)
       case 'crash': {
         const session = await now.chrome.context.newCDPSession(page)
@@ -128,6 +130,16 @@ test(`soak: ${seconds} s with the seed ${seed}`, { timeout: (seconds + 90) * 100
         return now.server.fault({ method: 'PATCH', mode: 'hold', times: 2 })
       case 'heal':
         return now.server.heal()
+      case 'module':
+        // One that dies three times within a minute stays dead.
+        if (deaths.get(page) === 2) return
+        deaths.set(page, (deaths.get(page) ?? 0) + 1)
+        return page.evaluate(async () => {
+          const restarts = () => lab.events.filter(({ type }) => type === 'restarted').length
+          const before = restarts()
+          dispatchEvent(new Event('outbox-crash'))
+          while (restarts() === before) await new Promise((resolve) => setTimeout(resolve, 5))
+        })
     }
   }
 

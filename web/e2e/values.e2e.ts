@@ -175,3 +175,44 @@ test('a write that nobody could send is refused when it is made', async () => {
   assert.match(messages[2]!, /"foreign" does not belong to this Std Sync/)
   assert.equal(messages[3], 'delivered')
 })
+
+test('without an outbox each write of a transaction is sent under a key of its own', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const keys = await page.evaluate(async () => {
+    const { createStdSync } = await lab.load()
+    const std = createStdSync({ name: 'values', platform: lab.memory() })
+    const keys: string[] = []
+    const note = (_: unknown, { idempotencyKey }: { idempotencyKey: string }) => void keys.push(idempotencyKey)
+    const rows = std.collection<{ id: string; n: number }, string>({ name: 'rows', getKey: ({ id }) => id, onInsert: note, onUpdate: note, onDelete: note })
+    await std.ready
+    await rows.insert([{ id: 'a', n: 0 }, { id: 'b', n: 0 }]).isPersisted.promise
+    await rows.update(['a', 'b'], (drafts) => drafts.forEach((draft) => void (draft.n = 1))).isPersisted.promise
+    await rows.delete(['a', 'b']).isPersisted.promise
+    return keys
+  })
+  assert.equal(keys.length, 5)
+  assert.equal(new Set(keys).size, 5)
+})
+
+test('what the Outbox itself has to wait for is not for classify to give up', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const seen = await page.evaluate(async () => {
+    const { createStdSync } = await lab.load()
+    const open = (decode: (row: any) => any) => {
+      const std = createStdSync({ name: 'values', platform: lab.browser(), outbox: true, classify: (error) => (error instanceof TypeError ? 'unreachable' : 'failed') })
+      const rows = std.collection<{ id: string }, string>({ name: 'rows', getKey: ({ id }) => id, codec: { encode: (row) => row, decode }, onInsert: () => undefined })
+      return { std, rows }
+    }
+    const bad = open(() => { throw new Error('of another time') })
+    await bad.std.ready
+    await bad.std.outbox.stored(bad.rows.insert({ id: 'a' }))
+    while (bad.std.outbox.status().waitingFor !== 'backoff') await new Promise((resolve) => setTimeout(resolve, 5))
+    const { pending, failed } = bad.std.outbox.status()
+    await bad.std.dispose()
+    const good = open((row) => row)
+    await good.std.ready
+    while (good.std.outbox.status().pending + good.std.outbox.status().inRequest > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    return { pending, failed, rows: good.rows.size }
+  })
+  assert.deepEqual(seen, { pending: 1, failed: 0, rows: 1 })
+})

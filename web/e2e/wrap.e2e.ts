@@ -241,3 +241,78 @@ test('what is refused of a wrapped collection is rolled back, and a second colle
   assert.match(seen.messages[2]!, /options for createCollection/)
   assert.match(seen.messages[3]!, /unknown option "nam"/)
 })
+
+test('a source may insert a row that is shown until it tells, and one that never tells has the last word', async () => {
+  const page = await now.chrome.context.newPage()
+  // What takes half a minute takes half a second here.
+  await page.addInitScript(`
+    const set = globalThis.setTimeout
+    globalThis.setTimeout = (run, ms, ...rest) => set(run, ms === 30_000 ? 500 : ms, ...rest)
+  `)
+  await page.goto(now.server.url)
+  await page.waitForFunction(() => 'lab' in globalThis)
+  await wrapped(page, { manual: true })
+  const seen = await page.evaluate(async () => {
+    const { std, rows, write, shown, confirms } = (lab as any).kit
+    const results: unknown[] = []
+    await std.outbox.delivered(rows.insert(lab.todo('a', 'a')))
+    write({ type: 'insert', value: { ...lab.todo('a', 'a'), note: 'told' } })
+    results.push(shown())
+    // The id is the server's: the one made here is never told of.
+    confirms(() => write({ type: 'insert', value: lab.todo('42', 'made') }))
+    await std.outbox.delivered(rows.insert(lab.todo('temp', 'made')))
+    results.push(shown())
+    confirms(() => undefined)
+    await std.outbox.delivered(rows.insert(lab.todo('lost', 'lost')))
+    await std.outbox.delivered(rows.update('a', (draft: any) => void (draft.title = 'lost')))
+    await std.outbox.delivered(rows.delete('42'))
+    results.push(shown())
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    results.push(shown())
+    return results
+  })
+  assert.deepEqual(seen, [['a a told'], ['42 made ', 'a a told'], ['a lost told', 'lost lost '], ['42 made ', 'a a told']])
+})
+
+test('what else a source tells while a write flies does not undo it, and what an action did on screen is not kept', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  await wrapped(page, { manual: true })
+  const seen = await page.evaluate(async () => {
+    const { std, rows, write, shown, confirms } = (lab as any).kit
+    write({ type: 'insert', value: lab.todo('a', 'old') }, { type: 'insert', value: lab.todo('b', 'b') })
+    confirms(() => write({ type: 'update', value: { ...lab.todo('a', 'old'), note: 'theirs' } }, { type: 'update', value: lab.todo('b', 'b2') }))
+    await std.outbox.delivered(rows.update('a', (draft: any) => void (draft.title = 'mine')))
+    const updated = shown()
+    confirms(() => write({ type: 'insert', value: lab.todo('c', 'c') }))
+    await std.outbox.delivered(rows.delete('b'))
+    const deleted = shown()
+    const act = std.createOfflineAction({ name: 'act', onMutate: () => void rows.insert(lab.todo('guess', 'guess')), mutationFn: () => undefined })
+    await act().delivered
+    return { updated, deleted, end: shown() }
+  })
+  assert.deepEqual(seen, { updated: ['a mine theirs', 'b b2 '], deleted: ['a mine theirs', 'c c '], end: ['a mine theirs', 'c c '] })
+})
+
+test('a leader that shows a wrapped collection nowhere, or no longer, sends its writes all the same', async () => {
+  const leader = await now.chrome.tab(now.server.url)
+  const open = (page: Page) => page.evaluate(async () => {
+    const { createStdSync } = await lab.load()
+    const std = createStdSync({ name: 'quiet', platform: lab.browser(), outbox: true, classify: () => 'failed' })
+    const flown: string[] = []
+    const rows = lab.db.createCollection(std.wrap(
+      { id: 'quiet', getKey: ({ id }: { id: string }) => id, onInsert: async ({ transaction, collection }: any) => void flown.push(`${transaction.mutations[0].key} ${collection.id}`), sync: { sync: ({ markReady }: any) => markReady() } },
+      { name: 'rows' },
+    ))
+    await std.ready
+    Object.assign(lab, { opened: { std, rows, flown } })
+  })
+  await open(leader)
+  await eventually(async () => assert.equal(await leader.evaluate(() => lab.opened.std.outbox.status().leader), true))
+  const page = await now.chrome.tab(now.server.url)
+  await open(page)
+  const insert = (id: string) => page.evaluate((id) => lab.opened.std.outbox.delivered((lab.opened as any).rows.insert({ id })), id)
+  await insert('never shown')
+  await leader.evaluate(() => (lab.opened as any).rows.cleanup())
+  await insert('cleaned up')
+  assert.deepEqual(await leader.evaluate(() => (lab.opened as any).flown), ['never shown quiet', 'cleaned up quiet'])
+})

@@ -1,6 +1,6 @@
 import type { Callers } from './callers.js'
 import { requestOf } from './direct.js'
-import { OutboxError, OutboxUnreachable } from './errors.js'
+import { OutboxError, Waiting } from './errors.js'
 import type { Guard } from './host.js'
 import { deliveredOf, type Replayed } from './live.js'
 import { checkOptions, checkRequest, checkTypes, type OptionType } from './options.js'
@@ -40,7 +40,7 @@ export class Actions {
     checkRequest('createOfflineAction()', given.request)
     const config = { ...given, mutationFn: this.runner.callback(given.mutationFn) }
     const { name, mutationFn, classify, request } = config
-    this.go().call('register', `action:${name}`, {})
+    this.screen.serving(() => this.go().call('register', `action:${name}`, {}))
     this.#actions.set(name, config)
     this.callers.add(`action:${name}`, {
       classify,
@@ -135,6 +135,6 @@ function stored<In, Out>(config: OfflineActionConfig<In, Out>, payload: unknown)
   try {
     return decoded(config, payload as In)
   } catch (cause) {
-    throw new OutboxUnreachable((cause as Error).message, { cause })
+    throw new Waiting((cause as Error).message, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import isNetworkError from 'is-network-error'
 import type { RowCodec } from './codec.js'
 import type { Config } from './collections.js'
-import { describe, OutboxUnreachable, type StoredError } from './errors.js'
+import { describe, Waiting, type StoredError } from './errors.js'
 import { keyText, storedFields, type Row } from './rows.js'
 import { attempt } from './task.js'
 import type { Request, Verdict } from './types.js'
@@ -55,7 +55,7 @@ export function flyCollection(config: Config, codec: RowCodec): Fly {
 /** A callback of a Collection; a write that waits for one that is not there goes on waiting. */
 function callback<Name extends 'onInsert' | 'onUpdate' | 'onDelete'>(config: Config, name: Name): NonNullable<Config[Name]> {
   const found = config[name]
-  if (!found) throw new OutboxUnreachable(`"${config.name}" has no ${name} to send a stored write with`)
+  if (!found) throw new Waiting(`"${config.name}" has no ${name} to send a stored write with`)
   return found as NonNullable<Config[Name]>
 }
 
@@ -68,7 +68,7 @@ function decoded(codec: RowCodec, op: Flown['op'], { base, changes, latest }: Pi
       latest: latest && codec.decode(latest),
     }
   } catch (cause) {
-    throw new OutboxUnreachable((cause as Error).message, { cause })
+    throw new Waiting((cause as Error).message, { cause })
   }
 }
 
@@ -107,6 +107,7 @@ function keyIn(config: Config, value: unknown): string | undefined {
 
 /** Whether the Backend could not be reached, by what a callback threw. */
 export function isUnreachable(thrown: unknown, classify: readonly (((error: unknown) => Verdict) | undefined)[]): boolean {
+  if (thrown instanceof Waiting) return true
   for (const look of classify) {
     let verdict: Verdict
     attempt(() => (verdict = look?.(thrown)))

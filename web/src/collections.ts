@@ -28,8 +28,6 @@ interface Made {
   view: View
   config: Config
   queued: boolean
-  /** Go knows of it. */
-  registered: boolean
 }
 
 /** The Collections of a Std Sync. */
@@ -53,7 +51,7 @@ export class Collections {
     const codec = new RowCodec(config.name, config.codec)
     const view = new View(config.name, codec)
     const queued = this.queued && config.outbox !== false
-    const made = { view, config, queued, registered: false }
+    const made = { view, config, queued }
     if (this.#made.has(config.name)) throw new OutboxError('invalid', `std.collection(): there is a collection "${config.name}" already: give every Collection of a Std Sync its own name`)
     this.#register(made)
     this.callers.add(`collection:${config.name}`, { fly: flyCollection(config, codec), classify: config.classify, timeout: config.request?.timeout, config, codec })
@@ -81,17 +79,21 @@ export class Collections {
     const view = new SourcedView(name, new RowCodec(name, codec))
     this.callers.add(`collection:${name}`, { fly: flyWrapped(options, view), classify, timeout: request?.timeout, config, codec: view.codec })
     this.screen.add(view)
-    const made = { view, config, queued: true, registered: false }
+    const made = { view, config, queued: true }
     this.#made.set(name, made)
     return {
+      // At once, as what was unsent is there at boot and has to be sent by a tab that
+      // shows it nowhere.
+      startSync: true,
       ...options,
       ...this.screen.handlers(config),
       sync: {
         ...options.sync,
         sync: (params: Parameters<typeof options.sync.sync>[0]) => {
-          // Nobody can fly its Requests before it is there.
-          if (!made.registered) this.#register(made)
+          const first = !view.flyer
           view.attach(params as never)
+          // Nobody can fly its Requests before it is there.
+          if (first) this.#register(made)
           this.screen.start(view)
           const stop = options.sync.sync(view.source(params as never, options) as never)
           return cleanedUp(stop, () => view.detach(params as never))
@@ -103,7 +105,7 @@ export class Collections {
   /** Lets a fresh module know of all of them. */
   restart(): void {
     for (const made of this.#made.values()) {
-      if (made.registered) this.#register(made)
+      if (!(made.view instanceof SourcedView) || made.view.flyer) this.#register(made)
       if (made.view.collection) this.#pull(made.config)
     }
   }
@@ -111,12 +113,11 @@ export class Collections {
   #register(made: Made): void {
     const { config: { name, sync, version }, view } = made
     const sourced = view instanceof SourcedView
-    this.go().call('register', `collection:${name}`, { fetched: !sourced && sync !== undefined, versioned: version !== undefined, sourced })
-    made.registered = true
+    this.screen.serving(() => this.go().call('register', `collection:${name}`, { fetched: !sourced && sync !== undefined, versioned: version !== undefined, sourced }))
   }
 
   #pull({ name, sync }: Config): void {
-    if (sync?.kind === 'pull') this.go().call('pull', name, sync.config.every)
+    if (sync?.kind === 'pull') this.screen.serving(() => this.go().call('pull', name, sync.config.every))
   }
 
   /** Sends an app's own transaction, in order or as it comes. */

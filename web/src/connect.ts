@@ -18,10 +18,14 @@ export interface Parts {
   status(): void
 }
 
-/** Opens a Std Sync in a module, and returns its functions. */
-export function connect(module: Guard, config: StdSyncConfig, { screen, entity, actions, callers, event, status }: Parts): Guard {
+/**
+ * Opens a Std Sync in a module, and returns its functions, and what lets go of the
+ * module when it is dead.
+ */
+export function connect(module: Guard, config: StdSyncConfig, { screen, entity, actions, callers, event, status }: Parts): { go: Guard; release: () => void } {
   const connectivity = config.platform?.connectivity
-  return module.open(
+  const stops = new Set<() => void>()
+  const go = module.open(
     'createStdSync',
     {
       name: config.name,
@@ -29,8 +33,8 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
       database: config.platform?.databaseName,
       version: config.version ?? 0,
       concurrency: config.concurrency ?? 0,
-      connectivity: connectivity && steady({ is: () => connectivity.isOnline(), subscribe: (listener) => connectivity.subscribe(listener) }),
-      visibility: steady({ is: isVisible, subscribe: onSeen }),
+      connectivity: connectivity && steady(stops, { is: () => connectivity.isOnline(), subscribe: (listener) => connectivity.subscribe(listener) }),
+      visibility: steady(stops, { is: isVisible, subscribe: onSeen }),
       listening: config.onEvent !== undefined,
       migrating: config.migrate !== undefined,
     },
@@ -55,6 +59,7 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
       status,
     }),
   )
+  return { go, release: () => stops.forEach((stop) => attempt(stop)) }
 }
 
 /** What `migrate` returned, as Go reads it. */
@@ -65,9 +70,19 @@ function migrated(entry: EntryRow | null | undefined) {
 }
 
 /** A signal whose functions throw nothing into Go: when in doubt, yes. */
-function steady(signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
+function steady(stops: Set<() => void>, signal: { is(): boolean; subscribe(listener: () => void): () => void }) {
   const { is, subscribe } = guarded({ is: () => Boolean(signal.is()), subscribe: (listener: () => void) => signal.subscribe(listener) })
-  return { is: () => is() ?? true, subscribe: (listener: () => void) => guarded({ stop: subscribe(listener) ?? (() => undefined) }).stop }
+  return {
+    is: () => is() ?? true,
+    subscribe: (listener: () => void) => {
+      const unsubscribe = subscribe(listener)
+      const stop = () => {
+        if (stops.delete(stop)) attempt(() => unsubscribe?.())
+      }
+      stops.add(stop)
+      return stop
+    },
+  }
 }
 
 /** The same functions, none of which throws into Go. */

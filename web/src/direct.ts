@@ -28,9 +28,8 @@ export function directHandlers(config: Config, view: View, go: () => Guard) {
   }
 
   const each = async (params: Params, call: (mutation: PendingMutation, request: Request) => unknown) => {
-    const request = requestOf(params.transaction)
     const mutations = mutationsOf(params)
-    const returned = await Promise.all(mutations.map((mutation) => call(mutation, request)))
+    const returned = await Promise.all(mutations.map((mutation, n) => call(mutation, requestOf(oneOf(params.transaction, n)))))
     confirm(mutations, returned.flat())
   }
   return {
@@ -50,12 +49,16 @@ export function directHandlers(config: Config, view: View, go: () => Guard) {
 }
 
 /** Sends an app's own transaction at once, one write after another, each through its Collection's handlers. */
-export async function sendDirect({ id, createdAt, mutations }: Transaction<any>, handlers: readonly ReturnType<typeof directHandlers>[]): Promise<void> {
-  for (const [n, mutation] of (mutations as PendingMutation[]).entries()) {
-    const params = { transaction: { id: mutations.length === 1 ? id : `${id}:${n}`, createdAt, mutations: [mutation] } } as Params
+export async function sendDirect(transaction: Transaction<any>, handlers: readonly ReturnType<typeof directHandlers>[]): Promise<void> {
+  for (const [n, { type }] of (transaction.mutations as PendingMutation[]).entries()) {
     const { onInsert, onUpdate, onDelete } = handlers[n] ?? {}
-    await (mutation.type === 'insert' ? onInsert : mutation.type === 'update' ? onUpdate : onDelete)?.(params)
+    await (type === 'insert' ? onInsert : type === 'update' ? onUpdate : onDelete)?.({ transaction: oneOf(transaction, n) })
   }
+}
+
+/** One write of a transaction as a transaction of its own: each is sent under its own key. */
+function oneOf({ id, createdAt, mutations }: Params['transaction'], n: number): Params['transaction'] {
+  return { id: mutations.length === 1 ? id : `${id}:${n}`, createdAt, mutations: [mutations[n]] } as Params['transaction']
 }
 
 /** The request of a write that is sent at once. */

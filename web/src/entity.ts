@@ -16,6 +16,7 @@ export class Entity {
     readonly go: () => Guard,
     readonly db: TanStackDb,
     readonly sync: string,
+    readonly serving: (tell: () => void) => void,
   ) {}
 
   /** The Collection, which reads the store once somebody subscribes to it. */
@@ -28,7 +29,7 @@ export class Entity {
         rowUpdateMode: 'full',
         sync: (params) => {
           this.#params = params
-          this.#stop = this.go().call<() => void>('view')
+          this.serving(() => (this.#stop = this.go().call<() => void>('view')))
           return () => {
             if (this.#params !== params) return
             this.#params = undefined

@@ -42,6 +42,9 @@ export class OutboxUnreachable extends Error {
   }
 }
 
+/** What the Outbox itself finds that a stored write has to wait for; no `classify` is asked. */
+export class Waiting extends OutboxUnreachable {}
+
 /** An error as it is stored with a failed Entry. */
 export interface StoredError {
   name: string

@@ -151,11 +151,19 @@ export class Instance {
     }
   }
 
-  /** Web Locks that are given back when the module dies. */
+  /** Web Locks that are given back, and asked for no more, when the module dies. */
   #locks() {
     return {
-      request: (name: string, options: LockOptions, granted: (lock: Lock | null) => Promise<unknown>) =>
-        navigator.locks.request(name, options, (lock) => (this.#crash ? undefined : Promise.race([granted(lock), this.#death.promise]))),
+      request: (name: string, { signal, ...options }: LockOptions, granted: (lock: Lock | null) => Promise<unknown>) => {
+        const asked = new AbortController()
+        const cut = () => asked.abort(signal?.reason)
+        signal?.addEventListener('abort', cut)
+        if (signal?.aborted) cut()
+        void this.#death.promise.then(cut)
+        return navigator.locks.request(name, { ...options, ...(signal && { signal: asked.signal }) }, (lock) =>
+          this.#crash ? undefined : Promise.race([granted(lock), this.#death.promise]),
+        )
+      },
     }
   }
 

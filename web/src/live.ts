@@ -15,6 +15,8 @@ export interface Live {
   readonly stored: Deferred<void>
   /** What TanStack waits for; a replayed transaction has none. */
   readonly handler: Deferred<void> | undefined
+  /** It is an action's call: its writes are never sent as such. */
+  readonly call: boolean
   /** The Collections it is laid over. */
   readonly views: Set<View>
 }
@@ -68,12 +70,12 @@ export function draftOf(mutation: PendingMutation, id: string, transaction: stri
  * Makes an overlay transaction that was never committed and never will be: the
  * Outbox settles it. It sorts before everything made in this page.
  */
-export function overlay(db: TanStackDb, id: string): Live {
+export function overlay(db: TanStackDb, id: string, call = false): Live {
   const transaction = db.createTransaction({ id, autoCommit: false, mutationFn: async () => undefined })
   transaction.createdAt = new Date(0)
   const stored = deferred<void>()
   stored.resolve()
-  return { id, transaction, entryIds: [], stored, handler: undefined, views: new Set() }
+  return { id, transaction, entryIds: [], stored, handler: undefined, call, views: new Set() }
 }
 
 /** Returns the mutation of a stored Entry over the row as it is below it. */

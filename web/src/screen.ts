@@ -199,7 +199,7 @@ export class Screen {
   /** Lays a stored call of an action over the rows again, by what it does on screen. */
   restoreCall({ id, transaction }: Replayed, onMutate: () => void): void {
     if (this.#byEntry.has(id)) return
-    const live = overlay(this.db, transaction)
+    const live = overlay(this.db, transaction, true)
     live.transaction.mutate(onMutate)
     this.#remember(live, id)
     this.#addTo(live)
@@ -208,7 +208,7 @@ export class Screen {
 
   #send(transaction: Transaction<any>, drafts: Draft[]): Promise<void> {
     const handler = deferred<void>()
-    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler, views: new Set() }
+    const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler, call: drafts[0]?.action !== undefined, views: new Set() }
     for (const draft of drafts) this.#remember(live, draft.id)
     this.#addTo(live)
     this.#enqueue(live, drafts)
@@ -284,7 +284,7 @@ export class Screen {
     const touched = new Set<View>()
     for (const id of news.delivered) this.#part(id, touched)
     for (const live of delivered) {
-      for (const view of live.views) for (const at of view.places(live)) attempt(() => view.delivered(live, at))
+      if (!live.call) for (const view of live.views) for (const at of view.places(live)) attempt(() => view.delivered(live, at))
       for (const view of this.#forget(live)) touched.add(view)
       live.transaction.setState('completed')
     }
@@ -385,6 +385,11 @@ export class Screen {
     this.#batch = undefined
     this.#batches.clear()
     for (const live of [...this.#lives.values()]) this.#fail(live, crash)
+  }
+
+  /** Tells the module something, unless it is dead and a fresh one will be told all. */
+  serving(tell: () => void): void {
+    if (!this.#resting) tell()
   }
 
   /** A fresh module serves: reads again what is shown, and stores what was written meanwhile. */

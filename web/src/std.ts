@@ -49,7 +49,7 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   const runner = new Runner(config.runtime)
   const callers = new Callers(() => go, config.classify)
   const screen = new Screen(() => go, db, callers, tell)
-  const entity = new Entity(() => go, db, config.name)
+  const entity = new Entity(() => go, db, config.name, (tell) => screen.serving(tell))
   const actions = new Actions(() => go, db, screen, callers, queued, runner, tell)
   const collections = new Collections(config.name, queued, () => go, db, screen, callers, runner)
   const listeners = new Set<(status: OutboxStatus) => void>()
@@ -58,8 +58,8 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
     screen, entity, actions, callers, event: hand,
     status: () => listeners.forEach((listener) => attempt(() => listener(status()))),
   })
+  let { go, release } = open()
   before?.std.dispose().catch(() => undefined)
-  let go = open()
 
   if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', granted }))
   /** Opens the Ready Gate once what is stored is on screen, or cannot be read. */
@@ -73,16 +73,17 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   }
   const stopWatching = engine.watch({
     died(crash, again) {
+      release()
       callers.abandon(crash)
       screen.abandon(crash, again)
       tell({ type: 'crashed', error: crash })
       me.restarted = true
     },
     restarted() {
-      go = open()
+      ;({ go, release } = open())
+      screen.restart()
       collections.restart()
       actions.restart()
-      screen.restart()
       entity.restart()
       if (listeners.size > 0) go.call('watchStatus')
       tell({ type: 'restarted' })
@@ -151,10 +152,15 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
       if (!disposal) screen.flush()
       disposal ??= go
         .async('dispose')
-        .catch(ignoreCrash)
+        .catch((error: unknown) => {
+          if (!(error instanceof OutboxError && error.code === 'crashed')) throw error
+          // Nothing is left to stop; what was kept for a fresh module is stored by none.
+          screen.abandon(new OutboxError('disposed', 'this Std Sync was disposed before the write could be stored'), false)
+        })
         .finally(() => {
           if (live.get(config.name) === me) live.delete(config.name)
           stopWatching()
+          release()
         })
       return disposal
     },
@@ -162,11 +168,6 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   const me: Live = { restarted: false, std }
   live.set(config.name, me)
   return std
-}
-
-/** A module that died has nothing left to stop. */
-function ignoreCrash(error: unknown): void {
-  if (!(error instanceof OutboxError && error.code === 'crashed')) throw error
 }
 
 
