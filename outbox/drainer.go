@@ -157,7 +157,7 @@ func (t *term) heed(ctx context.Context, s signals) error {
 		t.tell(turn{ring: Ring{Lives: true}})
 	}
 	if s.list {
-		heads, err := t.records.heads(ctx)
+		heads, err := t.records.heads(ctx, t.epoch)
 		if err != nil {
 			return err
 		}

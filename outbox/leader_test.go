@@ -265,3 +265,21 @@ func TestAStolenLeaseEndsTheTerm(t *testing.T) {
 		require.NoError(t, <-done)
 	})
 }
+
+func TestATabThatLostTheLeadWithoutHearingOfItFindsOutWhenItLooks(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.NoLock = true // nobody is told of the loss of a lock
+		one := w.OpenTab(todos)
+		t.Cleanup(one.Close)
+		synctest.Wait()
+		require.NoError(t, w.Store.Update(t.Context(), outbox.Strict, func(tx outbox.Tx) error {
+			meta, err := tx.Meta(outboxtest.Sync)
+			require.NoError(t, err)
+			meta.Epoch++
+			return tx.PutMeta(meta)
+		}))
+		one.Suspect()
+		synctest.Wait()
+		require.Contains(t, one.Events(), outbox.EventFollower)
+	})
+}

@@ -188,14 +188,16 @@ func (r *records) begin(ctx context.Context) (epoch int64, heads []Head, err err
 
 // holds returns errStale unless the epoch is still this Drainer's.
 func (r *records) holds(ctx context.Context, epoch int64) error {
-	err := r.store.View(ctx, func(tx Tx) error {
-		meta, err := r.joined(tx)
-		if err == nil && meta.Epoch != epoch {
-			err = errStale
-		}
-		return err
-	})
+	err := r.store.View(ctx, func(tx Tx) error { return r.holding(tx, epoch) })
 	return wrapStorage("look for another leader", err)
+}
+
+func (r *records) holding(tx Tx, epoch int64) error {
+	meta, err := r.joined(tx)
+	if err == nil && meta.Epoch != epoch {
+		err = errStale
+	}
+	return err
 }
 
 // count counts the Entries anew, in case somebody else changed the store.
@@ -208,9 +210,12 @@ func count(tx Tx, sync string) (c Counts, err error) {
 	return c, nil
 }
 
-// heads lists the Queues that have something pending.
-func (r *records) heads(ctx context.Context) (heads []Head, err error) {
+// heads lists the Queues that have something pending, for the Drainer of that epoch.
+func (r *records) heads(ctx context.Context, epoch int64) (heads []Head, err error) {
 	err = r.store.View(ctx, func(tx Tx) error {
+		if err := r.holding(tx, epoch); err != nil {
+			return err
+		}
 		heads, err = tx.Heads(r.sync)
 		return err
 	})

@@ -18,11 +18,15 @@ type Lock struct {
 
 // holder has, or waits for, the lock.
 type holder struct {
-	// turn is closed when the lock is its own, and stolen when it is so no longer.
-	turn, stolen chan struct{}
+	// turn is closed when the lock is its own.
+	turn chan struct{}
+	// lose ends its term, once there is one, and lost says that the lock is its own no
+	// longer. Both are the Lock's to guard.
+	lose context.CancelFunc
+	lost bool
 }
 
-func newHolder() *holder { return &holder{turn: make(chan struct{}), stolen: make(chan struct{})} }
+func newHolder() *holder { return &holder{turn: make(chan struct{}), lose: func() {}} }
 
 var _ outbox.Leadership = (*Lock)(nil)
 
@@ -44,7 +48,7 @@ func (l *Lock) Lead(ctx context.Context, term func(context.Context) error) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return me.run(ctx, term)
+	return l.run(ctx, me, term)
 }
 
 // Steal takes the lock from its holder, if it has one, and runs term while it is
@@ -59,7 +63,7 @@ func (l *Lock) Steal(ctx context.Context, term func(context.Context) error) erro
 	l.holder = me
 	l.mu.Unlock()
 	defer l.leave(me)
-	return me.run(ctx, term)
+	return l.run(ctx, me, term)
 }
 
 // Break takes the lock from its holder and gives it to the first who waits.
@@ -71,26 +75,26 @@ func (l *Lock) Break() {
 }
 
 // run runs a term that ends when the lock is stolen.
-func (h *holder) run(ctx context.Context, term func(context.Context) error) error {
+func (l *Lock) run(ctx context.Context, me *holder, term func(context.Context) error) error {
 	held, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-h.stolen:
-			cancel()
-		case <-held.Done():
-		}
-	}()
-	if err := ctx.Err(); err != nil {
+	l.mu.Lock()
+	me.lose = cancel
+	if me.lost {
+		cancel()
+	}
+	l.mu.Unlock()
+	if err := held.Err(); err != nil {
 		return err
 	}
 	return term(held)
 }
 
-// rob tells the holder that the lock is not its own any more.
+// rob takes the lock from its holder, whose term ends.
 func (l *Lock) rob() {
 	if l.holder != nil {
-		close(l.holder.stolen)
+		l.holder.lost = true
+		l.holder.lose()
 		l.holder = nil
 	}
 }
