@@ -127,6 +127,9 @@ func (o *Outbox) store(batches []batch) {
 		}
 		return
 	}
+	if len(entries) > 0 {
+		o.status.enqueued(entries[0].EnqueuedAt)
+	}
 	var again []Mark
 	for i, d := range drafts {
 		if errs[i] != nil {

@@ -120,9 +120,21 @@ func (b *statusBoard) run(ctx context.Context) {
 func (b *statusBoard) know(meta Meta) {
 	b.mu.Lock()
 	b.last.Pending, b.last.InRequest, b.last.Failed = meta.Counts.Pending, meta.Counts.InRequest, meta.Counts.Failed
+	if b.last.Pending+b.last.InRequest == 0 {
+		b.last.OldestAt = time.Time{}
+	}
 	b.mu.Unlock()
 	b.paused.Store(meta.Paused)
 	b.stale()
+}
+
+// enqueued notes that something waits since then, if not for longer.
+func (b *statusBoard) enqueued(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last.OldestAt.IsZero() && b.last.Pending+b.last.InRequest > 0 {
+		b.last.OldestAt = at
+	}
 }
 
 func (b *statusBoard) refresh(ctx context.Context) {

@@ -19,9 +19,11 @@ func TestAStatusIsNotBehindAPromise(t *testing.T) {
 		defer tab.Close()
 		tab.Write("todos", "1", "insert a:1", "update a:2 < a:1")
 		require.Equal(t, 2, tab.Status().Pending)
+		require.False(t, tab.Status().OldestAt.IsZero())
 		w.Network.Set(true)
 		synctest.Wait()
 		require.Zero(t, tab.Status().Pending+tab.Status().InRequest)
+		require.True(t, tab.Status().OldestAt.IsZero())
 	})
 }
 
