@@ -39,6 +39,9 @@ func (c codec) encode(ring outbox.Ring) js.Value {
 			message[name] = true
 		}
 	}
+	if ring.Why != "" {
+		message["why"] = ring.Why
+	}
 	return js.ValueOf(message)
 }
 
@@ -83,6 +86,12 @@ func (c codec) decode(data js.Value) (ring outbox.Ring, ok bool) {
 		return ring.Unnamed(), true
 	}
 	room := maxText
+	if why := data.Get("why"); !why.IsUndefined() {
+		if why.Type() != js.TypeString {
+			panic("not a text")
+		}
+		ring.Why = c.name(&room, why)
+	}
 	mark := func(id, queue string) outbox.Mark { return outbox.Mark{ID: id, Queue: queue} }
 	ring.Entries, ring.Claimed = read(c, &room, entries, mark), read(c, &room, claimed, mark)
 	ring.Rows = read(c, &room, rows, func(collection, key string) outbox.RowKey {

@@ -184,6 +184,10 @@ func (d *Doorbell) tell() {
 
 // merge returns one Ring that says what both say. It shares no memory with next.
 func merge(so, next outbox.Ring) outbox.Ring {
+	why := so.Why
+	if next.Lives {
+		why = next.Why
+	}
 	return outbox.Ring{
 		Entries: append(so.Entries, next.Entries...),
 		Claimed: append(so.Claimed, next.Claimed...),
@@ -193,6 +197,7 @@ func merge(so, next outbox.Ring) outbox.Ring {
 		Drain:   so.Drain || next.Drain,
 		Ask:     so.Ask || next.Ask,
 		Lives:   so.Lives || next.Lives,
+		Why:     why,
 	}.Bounded()
 }
 

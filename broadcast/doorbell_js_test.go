@@ -96,7 +96,7 @@ func TestMessage(t *testing.T) {
 		{"a look at everything", outbox.Ring{All: true}, `{"all":true,"v":1}`},
 		{"a try now", outbox.Ring{Drain: true}, `{"drain":true,"v":1}`},
 		{"a question", outbox.Ring{Ask: true}, `{"ask":true,"v":1}`},
-		{"an answer", outbox.Ring{Lives: true}, `{"lives":true,"v":1}`},
+		{"an answer", outbox.Ring{Lives: true, Why: "backoff"}, `{"lives":true,"v":1,"why":"backoff"}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			bell.Ring(row.ring)
@@ -114,7 +114,7 @@ func TestWhatDoesNotFitIsDropped(t *testing.T) {
 		`new Date()`, `new Map([['v', 1], ['all', true]])`, `new Error('v')`, `new ArrayBuffer(8)`, `new Blob(['v'])`, `/v/`,
 		`{ v: 1 }`, `{ v: 1, entries: [], claimed: [], rows: [], all: false, drain: false }`,
 		`{ all: true }`, `{ v: 0, all: true }`, `{ v: 2, all: true }`, `{ v: '1', all: true }`, `{ v: 1n, all: true }`, `{ v: new Number(1), all: true }`, `{ v: [1], all: true }`,
-		`{ v: 1, all: 1 }`, `{ v: 1, all: 'true' }`, `{ v: 1, all: null }`, `{ v: 1, all: 1n }`, `{ v: 1, all: true, rows: 1n }`, `{ v: 1, entries: [['a', 1n]] }`, `{ v: 1, all: true, drain: {} }`, `{ v: 1, ask: 1 }`, `{ v: 1, all: true, lives: 'yes' }`, `{ v: 1, all: new Boolean(true) }`,
+		`{ v: 1, all: 1 }`, `{ v: 1, all: 'true' }`, `{ v: 1, all: null }`, `{ v: 1, all: 1n }`, `{ v: 1, all: true, rows: 1n }`, `{ v: 1, entries: [['a', 1n]] }`, `{ v: 1, all: true, drain: {} }`, `{ v: 1, ask: 1 }`, `{ v: 1, lives: true, why: 5 }`, `{ v: 1, lives: true, why: 5n }`, `{ v: 1, all: true, lives: 'yes' }`, `{ v: 1, all: new Boolean(true) }`,
 		`{ v: 1, all: true, entries: null }`, `{ v: 1, all: true, entries: 'ab' }`, `{ v: 1, all: true, claimed: { length: 0 } }`, `{ v: 1, all: true, rows: new Uint8Array(0) }`, `{ v: 1, all: true, rows: new Set() }`,
 		`{ v: 1, entries: ['ab'] }`, `{ v: 1, entries: [null] }`, `{ v: 1, entries: [,] }`, `{ v: 1, entries: [[]] }`, `{ v: 1, entries: [['a']] }`, `{ v: 1, entries: [['a', 'q', 'z']] }`,
 		`{ v: 1, entries: [['a', 1]] }`, `{ v: 1, entries: [['a', null]] }`, `{ v: 1, entries: [[,'q']] }`, `{ v: 1, entries: [['a', new Array(4294967295)]] }`, `{ v: 1, entries: [['a', new Date()]] }`, `{ v: 1, entries: [['a', { toString: 'q' }]] }`, `{ v: 1, all: true, entries: [undefined] }`, `{ v: 1, entries: [[['a'], 'q']] }`, `{ v: 1, entries: [{ 0: 'a', 1: 'q', length: 2 }] }`,

@@ -22,7 +22,7 @@ type drainer struct {
 	inbox inbox
 	// why is Status.WaitingFor, as of the last round, and said tells of a new one.
 	why  atomic.Pointer[string]
-	said func()
+	said func(why string)
 }
 
 // inbox gathers signals until the loop takes them.
@@ -103,6 +103,7 @@ func (d *drainer) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.why.Store(new(string))
 	d.tell(turn{ring: Ring{All: true, Lives: true}})
 	t := &term{drainer: d, epoch: epoch, schedule: newSchedule(heads), air: make(chan flight, d.concurrency)}
 	defer d.say("")
@@ -154,7 +155,7 @@ func (t *term) free() int {
 // heed acts on signals.
 func (t *term) heed(ctx context.Context, s signals) error {
 	if s.asked {
-		t.tell(turn{ring: Ring{Lives: true}})
+		t.said(*t.why.Load())
 	}
 	if s.list {
 		heads, err := t.records.heads(ctx, t.epoch)
@@ -318,7 +319,7 @@ func (t *term) explain() {
 
 func (d *drainer) say(why string) {
 	if before := d.why.Swap(&why); before == nil || *before != why {
-		d.said()
+		d.said(why)
 	}
 }
 

@@ -77,6 +77,8 @@ type vigil struct {
 	lives, now chan struct{}
 	// silent: the leader has been asked and has not answered yet.
 	silent atomic.Bool
+	// why is what the leader was last heard to wait for.
+	why atomic.Pointer[string]
 	// leave ends the wait for the lock.
 	leave atomic.Pointer[context.CancelFunc]
 }
@@ -85,8 +87,11 @@ func newVigil(deaf bool) vigil {
 	return vigil{deaf: deaf, lives: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
-// answered notes that the leader lives.
-func (v *vigil) answered() { nudge(v.lives) }
+// answered notes that the leader lives, and what it waits for.
+func (v *vigil) answered(why string) {
+	v.why.Store(&why)
+	nudge(v.lives)
+}
 
 // hurry asks now.
 func (v *vigil) hurry() { nudge(v.now) }

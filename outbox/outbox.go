@@ -105,7 +105,7 @@ func New(cfg Config) (*Outbox, error) {
 		records: o.records, handlers: o.handlers, connect: cfg.Connectivity,
 		concurrency: cfg.Concurrency, chance: rand.Float64,
 		tell:  o.drained,
-		said:  func() { o.status.stale() },
+		said:  o.said,
 		inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	o.status = newStatusBoard(o)
@@ -201,12 +201,18 @@ func (o *Outbox) Register(name string, handler Handler, traits Traits) error {
 // heard acts on another tab's Ring.
 func (o *Outbox) heard(ring Ring) {
 	if ring.Lives {
-		o.vigil.answered()
+		o.vigil.answered(ring.Why)
 	}
 	o.observer.look(ring)
 	if o.leading.Load() {
 		o.drainer.look(ring)
 	}
+	o.status.stale()
+}
+
+// said tells every tab why nothing moves here.
+func (o *Outbox) said(why string) {
+	o.cfg.Doorbell.Ring(Ring{Lives: true, Why: why})
 	o.status.stale()
 }
 

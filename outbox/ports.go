@@ -28,8 +28,10 @@ type Ring struct {
 	All bool
 	// Drain asks the leader to try now, whatever the backoff.
 	Drain bool
-	// Ask asks whether the leader lives, and Lives is its answer.
+	// Ask asks whether the leader lives, and Lives is its answer. Why then says why
+	// nothing moves, as Status.WaitingFor does.
 	Ask, Lives bool
+	Why        string
 }
 
 // Mark names an Entry and its Queue.

@@ -76,6 +76,9 @@ func (o *Outbox) here(s Status) Status {
 	s.Online = o.cfg.Connectivity.IsOnline()
 	s.WaitingFor = ""
 	why := o.drainer.why.Load()
+	if !s.Leader {
+		why = o.vigil.why.Load()
+	}
 	switch {
 	case s.Pending+s.InRequest == 0:
 	case !s.Online:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,5 +70,29 @@ func TestAStoreThatWasDeletedIsBegunAnew(t *testing.T) {
 		require.Equal(t, outbox.CodeReset, outbox.CodeOf(err))
 		tab.Write("todos", "1", "insert a:2")
 		require.Equal(t, 1, tab.Status().Pending)
+	})
+}
+
+func TestAFollowerSaysWhatTheLeaderWaitsFor(t *testing.T) {
+	world(t, func(t *testing.T, w *outboxtest.World) {
+		w.Backend.Answer(answers("1", outboxtest.Away))
+		leader := w.OpenTab(todos)
+		defer leader.Close()
+		synctest.Wait()
+		tab := w.OpenTab(todos)
+		defer tab.Close()
+		tab.Write("todos", "1", "insert a:1")
+		synctest.Wait()
+		require.Equal(t, "backoff", tab.Status().WaitingFor)
+		late := w.OpenTab(todos)
+		defer late.Close()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "backoff", late.Status().WaitingFor, "one that came later has asked")
+		tab.Write("others", "1", "insert a:1")
+		w.Backend.Answer(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, "handler:collection:others", tab.Status().WaitingFor)
 	})
 }
