@@ -145,5 +145,5 @@ test('options that are wrong are refused with their name', async () => {
   assert.match(messages[1]!, /^invalid: .*"name" is missing/)
   assert.match(messages[2]!, /^invalid: .*"x" is live/)
   assert.match(messages[3]!, /^invalid: .*"getKey" is missing/)
-  assert.match(messages[4]!, /^invalid: .*collection:todos is registered already/)
+  assert.match(messages[4]!, /^invalid: .*there is a collection "todos" already/)
 })
