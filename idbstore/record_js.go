@@ -198,12 +198,15 @@ func (t *tx) decodeEntry(g getter) outbox.Entry {
 }
 
 func encodeMeta(m outbox.Meta) js.Value {
-	return js.ValueOf(map[string]any{
+	meta := js.ValueOf(map[string]any{
 		"sync": m.Sync, "format": m.Format, "version": m.Version, "epoch": m.Epoch, "seq": m.Seq,
 		"generation": m.Generation, "clock": m.Clock, "paused": m.Paused,
 		"pending": m.Counts.Pending, "inRequest": m.Counts.InRequest, "failed": m.Counts.Failed,
-		"lease": map[string]any{"by": m.Lease.By, "until": m.Lease.Until},
 	})
+	if m.Lease.By != "" {
+		meta.Set("lease", map[string]any{"by": m.Lease.By, "until": m.Lease.Until})
+	}
+	return meta
 }
 
 func decodeMeta(sync string, g getter) outbox.Meta {
