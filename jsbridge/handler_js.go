@@ -2,6 +2,7 @@ package jsbridge
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"syscall/js"
 
@@ -62,9 +63,17 @@ func (f *flights) call(ctx context.Context, run func(id int), abort js.Value) (j
 		return a, refused(a)
 	case <-ctx.Done():
 		f.drop(id)
-		abort.Invoke(id)
+		abort.Invoke(id, reason(ctx))
 		return js.Undefined(), ctx.Err()
 	}
+}
+
+// reason returns why a context has ended, or nil where that is nothing to be told.
+func reason(ctx context.Context) any {
+	if why, ok := errors.AsType[*outbox.Error](context.Cause(ctx)); ok {
+		return failure(why)
+	}
+	return nil
 }
 
 // refused returns the error of an answer { error: { name, message, code? },

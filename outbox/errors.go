@@ -119,3 +119,10 @@ func ErrorOf(e Entry) *Error {
 	}
 	return &Error{Code: CodeFailed, Message: message + " (kept as failed: retry or discard it)", EntryID: e.ID, Failure: e.Error}
 }
+
+// notArrived returns the Error that an Event tells of a Request, or a fetch, which did
+// not arrive: nothing has failed for good.
+func notArrived(id string, err error) *Error {
+	failure := failureOf(err)
+	return &Error{Code: CodeFailed, Message: failure.Message, EntryID: id, Failure: failure}
+}

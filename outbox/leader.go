@@ -48,8 +48,8 @@ func (o *Outbox) stand(ctx context.Context) error {
 
 // drain is one term as the Drainer.
 func (o *Outbox) drain(ctx context.Context) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	o.term.Store(&end)
 	defer o.term.Store(nil)
 	o.leading.Store(true)

@@ -56,7 +56,7 @@ type Outbox struct {
 	leading  atomic.Bool
 	vigil    vigil
 	// term ends this tab's time as Drainer, while it has one.
-	term atomic.Pointer[context.CancelFunc]
+	term atomic.Pointer[context.CancelCauseFunc]
 	// ended is why this tab's part has ended for good, and stop ends it.
 	ended atomic.Pointer[Error]
 	stop  context.CancelFunc

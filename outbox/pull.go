@@ -64,7 +64,7 @@ func (o *Outbox) pull(ctx context.Context, p Pull) error {
 			if err := o.pullPages(ctx, p); err != nil {
 				misses++
 				wait = max(p.Every, backoff(misses, 0))
-				o.emit(Event{Type: EventUnreachable, Name: CollectionHandler(p.Collection), Attempt: misses, Error: err})
+				o.emit(Event{Type: EventUnreachable, Name: CollectionHandler(p.Collection), Attempt: misses, Error: fetchFailed(err)})
 			} else {
 				misses = 0
 			}
@@ -79,6 +79,14 @@ func (o *Outbox) pull(ctx context.Context, p Pull) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// fetchFailed returns what failed a fetch: the Store, or what was fetched from.
+func fetchFailed(err error) error {
+	if CodeOf(err) != "" {
+		return err
+	}
+	return notArrived("", err)
 }
 
 // forgetDeleted drops the marks of deleted rows: no fetch is in the air that

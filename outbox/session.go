@@ -153,7 +153,7 @@ func (o *Outbox) restart(generation string) {
 	left := o.waiters.abandon(Fail(CodeReset, "the write was dropped by a reset before it was sent"))
 	o.records.session.join(generation)
 	o.observer.forget()
-	o.endTerm()
+	o.endTerm(Fail(CodeReset, "the Std Sync was reset: what this Request sends is dropped"))
 	o.news(News{Settled: left, Reset: true})
 	o.observer.look(Ring{All: true})
 	o.status.stale()
@@ -170,7 +170,7 @@ func (o *Outbox) changedSession(meta Meta) {
 		}
 		if meta.Counts != (Counts{}) {
 			// Only the record was deleted: what is stored goes on in the new session.
-			o.endTerm()
+			o.endTerm(nil)
 			o.Suspect()
 			return
 		}
@@ -193,9 +193,9 @@ func (o *Outbox) supersede() {
 	o.stop()
 }
 
-// endTerm aborts this tab's term as Drainer, if it has one.
-func (o *Outbox) endTerm() {
+// endTerm aborts this tab's term as Drainer, if it has one, and says why.
+func (o *Outbox) endTerm(why error) {
 	if end := o.term.Load(); end != nil {
-		(*end)()
+		(*end)(why)
 	}
 }

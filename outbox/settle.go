@@ -138,7 +138,7 @@ func (s *settling) release(f flight, away *unreachable) error {
 		entries[i].Error = failureOf(away.err)
 	}
 	s.meta.Counts.move(len(entries), InRequest, Pending)
-	s.turn.change(EventUnreachable, entries, away.err)
+	s.turn.change(EventUnreachable, entries, notArrived(entries[0].ID, away.err))
 	return s.tx.PutEntries(entries...)
 }
 
@@ -154,7 +154,7 @@ func (s *settling) fail(f flight) error {
 		}
 	}
 	s.meta.Counts.move(len(entries), InRequest, Failed)
-	s.turn.change(EventFailed, entries, f.err)
+	s.turn.change(EventFailed, entries, ErrorOf(entries[0]))
 	if err := s.tx.PutEntries(entries...); err != nil {
 		return err
 	}

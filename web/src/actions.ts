@@ -19,6 +19,8 @@ export function createOfflineAction<In, Out = In>(std: StdSync, config: OfflineA
 /** The Offline Actions of a Std Sync. */
 export class Actions {
   readonly #actions = new Map<string, OfflineActionConfig<any, any>>()
+  /** Stored calls that could not be shown, by transaction. */
+  readonly #skipped = new Map<string, [name: string, Replayed]>()
   /** The stored calls of boot actions have been replayed. */
   #replayed = false
 
@@ -71,18 +73,33 @@ export class Actions {
 
   /** Go has read the stored calls of an action. */
   restore(name: string, entries: readonly Replayed[]): void {
+    for (const entry of entries) this.#show(name, entry, false)
+  }
+
+  /** Shows a stored call, or notes that it cannot be shown yet. */
+  #show(name: string, entry: Replayed, again: boolean): void {
     const config = this.#actions.get(name)
     if (!config) return
-    for (const entry of entries) {
-      const about = { name: entry.name, entryIds: [entry.id] }
-      try {
-        const payload = stored(config, entry.payload)
-        this.screen.restoreCall(entry, () => config.onMutate(payload))
-        this.tell({ type: 'replayed', ...about, count: 1 })
-      } catch (cause) {
-        this.tell({ type: 'replay-skipped', ...about, error: new OutboxError('invalid', `the stored call of "${name}" could not be shown again; it is kept and will be sent`, { cause, entryId: entry.id }) })
-      }
+    const about = { name: entry.name, entryIds: [entry.id] }
+    try {
+      const payload = stored(config, entry.payload)
+      if (this.screen.restoreCall(entry, () => config.onMutate(payload))) this.tell({ type: 'replayed', ...about, count: 1 })
+      this.#skipped.delete(entry.transaction)
+    } catch (cause) {
+      this.#skipped.set(entry.transaction, [name, entry])
+      if (again) return
+      this.tell({ type: 'replay-skipped', ...about, error: new OutboxError('invalid', `the stored call of "${name}" could not be shown again; it is kept and will be sent`, { cause, entryId: entry.id }) })
     }
+  }
+
+  /** More rows are there: shows the calls that could not be shown without them. */
+  showSkipped(): void {
+    for (const [name, entry] of [...this.#skipped.values()]) this.#show(name, entry, true)
+  }
+
+  /** These transactions have ended. */
+  settled(transactions: Iterable<string>): void {
+    for (const transaction of transactions) this.#skipped.delete(transaction)
   }
 
   /** Calls among these Entries have come back. */

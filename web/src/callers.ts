@@ -1,7 +1,7 @@
 import { refusal, type Answer, type Flown, type Fly } from './callbacks.js'
 import type { RowCodec } from './codec.js'
 import type { Config } from './collections.js'
-import { OutboxError, OutboxUnreachable } from './errors.js'
+import { errorOf, OutboxError, OutboxUnreachable, type Failure } from './errors.js'
 import type { Guard } from './host.js'
 import { keyText, type Row } from './rows.js'
 import { nextTask } from './task.js'
@@ -86,9 +86,10 @@ export class Callers {
     return !(version(codec.decode(incoming)) < version(codec.decode(stored)))
   }
 
-  /** Aborts a callback that is running. */
-  abort(id: number): void {
-    this.#open.get(id)?.abort(new OutboxError('disposed', 'this tab no longer sends; the write is kept and will be sent again'))
+  /** Aborts a callback that is running, and says why. */
+  abort(id: number, why: Failure | null): void {
+    const reason = why ? errorOf(why) : new OutboxError('disposed', 'this tab no longer sends; the write is kept and will be sent again')
+    this.#open.get(id)?.abort(reason)
     this.#open.delete(id)
   }
 

@@ -5,7 +5,7 @@ import { RowCodec } from './codec.js'
 import { directHandlers, sendDirect } from './direct.js'
 import { OutboxError } from './errors.js'
 import type { Guard } from './host.js'
-import { checkOptions, checkRequest, checkTypes, type OptionType } from './options.js'
+import { checkMade, checkOptions, checkRequest, checkTypes, type OptionType } from './options.js'
 import { paced, unpaced } from './pacing.js'
 import type { Runner } from './runtime.js'
 import type { Screen } from './screen.js'
@@ -33,6 +33,8 @@ interface Made {
 /** The Collections of a Std Sync. */
 export class Collections {
   readonly #made = new Map<string, Made>()
+  /** The class of the Collections of this copy of TanStack DB. */
+  #ours: unknown
 
   constructor(
     readonly sync: string,
@@ -45,8 +47,8 @@ export class Collections {
     readonly runner: Runner,
   ) {}
 
-  /** The options of a Collection; see {@link StdSync.collectionOptions}. */
-  options(given: StdCollectionConfig<any, any>): CollectionConfig<any, any> {
+  /** The options of a Collection, which starts by itself at boot; see {@link StdSync.collectionOptions}. */
+  options(given: StdCollectionConfig<any, any>, atBoot = false): CollectionConfig<any, any> {
     const config = this.runner.collection(checked(given)) as Config
     const codec = new RowCodec(config.name, config.codec)
     const view = new View(config.name, codec)
@@ -61,6 +63,7 @@ export class Collections {
     return {
       id: `${this.sync}/${config.name}`,
       getKey: config.getKey,
+      ...(atBoot && { startSync: true }),
       ...(config.schema && { schema: config.schema }),
       ...(config.gcTime !== undefined && { gcTime: config.gcTime }),
       ...(config.single && { singleResult: true }),
@@ -90,12 +93,13 @@ export class Collections {
       sync: {
         ...options.sync,
         sync: (params: Parameters<typeof options.sync.sync>[0]) => {
+          this.#check(name, params as never)
           const first = !view.flyer
           view.attach(params as never)
           // Nobody can fly its Requests before it is there.
           if (first) this.#register(made)
           this.screen.start(view)
-          const stop = options.sync.sync(view.source(params as never, options) as never)
+          const stop = options.sync.sync(view.source(params as never, options, () => this.screen.shown()) as never)
           return cleanedUp(stop, () => view.detach(params as never))
         },
       },
@@ -140,7 +144,16 @@ export class Collections {
     throw new OutboxError('invalid', `the collection "${mutation.collection.id}" does not belong to this Std Sync: write to it in a transaction of its own`)
   }
 
+  /** Throws if a Collection was made by another copy of TanStack DB: its transactions would be none of ours. */
+  #check(name: string, { collection }: { collection?: object }): void {
+    this.#ours ??= this.db.createCollection({ id: `${this.sync}/none`, getKey: () => '', sync: { sync: () => undefined } }).constructor
+    if (collection?.constructor !== this.#ours) {
+      throw new OutboxError('invalid', `"${name}" was made by another copy of @tanstack/db than loadOutbox() was given; there must be one copy on a page, so check what bundles the second`)
+    }
+  }
+
   #start(view: View, config: Config, params: unknown): () => void {
+    this.#check(config.name, params as never)
     view.attach(params as never)
     this.screen.start(view)
     this.#pull(config)
@@ -165,6 +178,8 @@ function checked(config: StdCollectionConfig<any, any>): Config {
   checkOptions(where, config, Object.keys(types), config?.single ? ['name'] : ['name', 'getKey'])
   checkTypes(where, config, types)
   checkRequest(where, config.request)
+  checkMade(where, 'sync', config.sync, { pull: 'syncStrategy.pull()' })
+  checkMade(where, 'pacing', config.pacing, { debounce: 'paceStrategy.debounce()', throttle: '.throttle()', queue: '.queue()' })
   const { single, name, codec } = config
   if (single && (config.onInsert ?? config.onDelete)) {
     throw new OutboxError('invalid', `${where}: "${name}" is single, its one row is only ever updated: leave out ${config.onInsert ? 'onInsert' : 'onDelete'}`)

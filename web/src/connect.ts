@@ -41,6 +41,7 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
     guarded({
       event: (told: OutboxEvent) => event(isFailure(told.error) ? { ...told, error: errorOf(told.error) } : told),
       news: (news: News) => {
+        actions.settled(news.settled.map(([transaction]) => transaction))
         attempt(() => screen.show(news))
         entity.show(news)
       },
@@ -55,7 +56,7 @@ export function connect(module: Guard, config: StdSyncConfig, { screen, entity, 
       fly: (...args: Parameters<Callers['fly']>) => callers.fly(...args),
       fetch: (...args: Parameters<Callers['fetch']>) => callers.fetch(...args),
       newer: (...args: Parameters<Callers['newer']>) => callers.newer(...args),
-      abort: (id: number) => callers.abort(id),
+      abort: (...args: Parameters<Callers['abort']>) => callers.abort(...args),
       status,
     }),
   )

@@ -17,6 +17,7 @@ export class Entity {
     readonly db: TanStackDb,
     readonly sync: string,
     readonly serving: (tell: () => void) => void,
+    readonly ended: () => boolean,
   ) {}
 
   /** The Collection, which reads the store once somebody subscribes to it. */
@@ -29,6 +30,8 @@ export class Entity {
         rowUpdateMode: 'full',
         sync: (params) => {
           this.#params = params
+          // What is disposed tells nothing any more; nobody has to wait for it.
+          if (this.ended()) return params.markReady()
           this.serving(() => (this.#stop = this.go().call<() => void>('view')))
           return () => {
             if (this.#params !== params) return

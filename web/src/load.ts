@@ -5,7 +5,7 @@ import { checkOptions } from './options.js'
 import { makeStdSync, type Live } from './std.js'
 import type { LoadOptions, Outbox, TanStackDb } from './types.js'
 
-let loading: Promise<{ outbox: Outbox; engine: Engine }> | undefined
+let loading: Promise<{ outbox: Outbox; engine: Engine; tanstack: TanStackDb }> | undefined
 
 /**
  * Loads `outbox.wasm`, once a page: later calls return the same module. One that
@@ -21,7 +21,10 @@ export async function loadOutbox(options: LoadOptions = {}): Promise<Outbox> {
     loading = undefined
     throw error
   })
-  const { outbox, engine } = await loading
+  const { outbox, engine, tanstack } = await loading
+  if (options.db && options.db.createTransaction !== tanstack.createTransaction) {
+    throw new OutboxError('invalid', 'loadOutbox(): another copy of @tanstack/db is in use already; there must be one copy on a page, so check what bundles the second')
+  }
   await engine.serving
   return outbox
 }
@@ -31,7 +34,7 @@ async function load({ wasmUrl = new URL('./outbox.wasm', import.meta.url), db }:
   const engine = await Engine.start(module, () => (loading = undefined))
   const live = new Map<string, Live>()
   const outbox: Outbox = { createStdSync: (config) => makeStdSync(config, { engine, db: tanstack, live }) }
-  return { outbox, engine }
+  return { outbox, engine, tanstack }
 }
 
 async function findDb(): Promise<TanStackDb> {

@@ -11,6 +11,7 @@ export function checkOptions(where: string, options: object, known: readonly str
       throw new OutboxError('invalid', `${where}: unknown option "${name}"; known are ${known.join(', ')}`)
     }
   }
+  if ('name' in options && options.name === '') throw new OutboxError('invalid', `${where}: the option "name" is empty`)
   for (const name of required) {
     if ((options as Record<string, unknown>)[name] === undefined) {
       throw new OutboxError('invalid', `${where}: the option "${name}" is missing`)
@@ -25,9 +26,14 @@ export type OptionType = 'string' | 'number' | 'boolean' | 'function' | 'object'
 export function checkTypes(where: string, options: object, types: Record<string, OptionType>): void {
   for (const [name, type] of Object.entries(types)) {
     const value = (options as Record<string, unknown>)[name]
-    if (value === undefined || typeof value === type || (type === 'schema' && isSchema(value))) continue
+    if (value === undefined || (value !== null && typeof value === type) || (type === 'schema' && isSchema(value))) continue
     throw new OutboxError('invalid', `${where}: the option "${name}" must be a ${type === 'schema' ? 'Standard Schema' : type}, not ${value === null ? 'null' : typeof value}`)
   }
+}
+
+/** Throws unless an option was made by one of the functions that make it. */
+export function checkMade(where: string, name: string, made: { kind: string } | undefined, by: Record<string, string>): void {
+  if (made && !Object.hasOwn(by, made.kind)) throw new OutboxError('invalid', `${where}: the option "${name}" must be made by ${Object.values(by).join(' or ')}`)
 }
 
 /** Throws unless the option `request` makes sense. */

@@ -1,4 +1,4 @@
-import type { Collection, PendingMutation, Transaction } from '@tanstack/db'
+import type { PendingMutation, Transaction } from '@tanstack/db'
 import type { Callers } from './callers.js'
 import type { Config } from './collections.js'
 import { errorOf, OutboxError, type Failure } from './errors.js'
@@ -34,6 +34,7 @@ export class Screen {
   readonly #lives = new Map<string, Live>()
   readonly #byEntry = new Map<string, Live>()
   readonly #stored = new WeakMap<Transaction<any>, Promise<void>>()
+  readonly #delivered = new WeakMap<Transaction<any>, Promise<void>>()
   /** The drafts of this task, and the transaction of each. */
   #batch: { drafts: Draft[]; lives: Live[] } | undefined
   readonly #batches = new Map<number, Live[]>()
@@ -46,6 +47,8 @@ export class Screen {
     readonly db: TanStackDb,
     readonly callers: Callers,
     readonly tell: Tell,
+    /** A Collection's rows are there. */
+    readonly shown: () => void,
   ) {}
 
   add(view: View): void {
@@ -53,10 +56,10 @@ export class Screen {
     this.#starting.set(view.name, deferred())
   }
 
-  /** Resolves when a Collection's rows and unsent writes are on screen. */
-  hydrated(collection: Collection<any, any>): Promise<void> {
-    const view = [...this.#views.values()].find((one) => one.collection === collection)
-    return (view && this.#starting.get(view.name)?.promise) ?? Promise.resolve()
+  /** Resolves when the rows and unsent writes of all Collections that have started are on screen. */
+  hydrated(): Promise<PromiseSettledResult<void>[]> {
+    const started = [...this.#views.values()].filter(({ collection }) => collection)
+    return Promise.allSettled(started.map(({ name }) => this.#starting.get(name)?.promise))
   }
 
   /** Puts a Collection's stored rows and Entries on screen. */
@@ -86,6 +89,7 @@ export class Screen {
     attempt(() => view.recompute())
     attempt(() => view.write([...confirmed]))
     view.ready()
+    this.shown()
   }
 
   /** Lays stored Entries over the rows again. */
@@ -196,18 +200,21 @@ export class Screen {
     return this.#send(transaction, [{ id: transaction.id, transaction: transaction.id, ...call }])
   }
 
-  /** Lays a stored call of an action over the rows again, by what it does on screen. */
-  restoreCall({ id, transaction }: Replayed, onMutate: () => void): void {
-    if (this.#byEntry.has(id)) return
+  /** Lays a stored call of an action over the rows again, by what it does on screen; returns whether it was not there. */
+  restoreCall({ id, transaction }: Replayed, onMutate: () => void): boolean {
+    if (this.#byEntry.has(id)) return false
     const live = overlay(this.db, transaction, true)
     live.transaction.mutate(onMutate)
     this.#remember(live, id)
     this.#addTo(live)
     live.transaction.setState('persisting')
+    return true
   }
 
   #send(transaction: Transaction<any>, drafts: Draft[]): Promise<void> {
     const handler = deferred<void>()
+    handler.promise.catch(() => undefined)
+    this.#delivered.set(transaction, handler.promise)
     const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler, call: drafts[0]?.action !== undefined, views: new Set() }
     for (const draft of drafts) this.#remember(live, draft.id)
     this.#addTo(live)
@@ -410,6 +417,17 @@ export class Screen {
   /** Waits until an Entry of this tab is stored, if it is being. */
   async storedEntry(id: string): Promise<void> {
     await this.#byEntry.get(id)?.stored.promise.catch(() => undefined)
+  }
+
+  /** Resolves when the Backend has a transaction's writes, or the call that wrote nothing. */
+  deliveredOf(transaction: Transaction<any>): Promise<void> {
+    return this.#delivered.get(transaction) ?? deliveredOf(transaction)
+  }
+
+  /** Hands over what this task has written, and waits until all that was is stored, or not. */
+  async allStored(): Promise<void> {
+    this.flush()
+    await Promise.allSettled([...this.#lives.values()].map(({ stored }) => stored.promise))
   }
 
   /** Resolves when a transaction's writes are on disk. */

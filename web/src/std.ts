@@ -1,4 +1,4 @@
-import type { Collection, Transaction } from '@tanstack/db'
+import type { Transaction } from '@tanstack/db'
 import { Actions } from './actions.js'
 import { Callers } from './callers.js'
 import { Collections } from './collections.js'
@@ -7,8 +7,7 @@ import type { Engine } from './engine.js'
 import { Entity } from './entity.js'
 import { OutboxError } from './errors.js'
 import { deferred } from './host.js'
-import { deliveredOf } from './live.js'
-import { checkOptions, checkTypes, type OptionType } from './options.js'
+import { checkMade, checkOptions, checkTypes, type OptionType } from './options.js'
 import { Runner } from './runtime.js'
 import { Screen, type Tell } from './screen.js'
 import { attempt, nextTask } from './task.js'
@@ -35,7 +34,8 @@ const types: Record<string, OptionType> = { name: 'string', platform: 'object', 
 export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): StdSync {
   checkOptions('createStdSync()', config, Object.keys(types), ['name'])
   checkTypes('createStdSync()', config, types)
-  if (config.name === '') throw new OutboxError('invalid', 'createStdSync(): the option "name" is empty')
+  checkMade('createStdSync()', 'platform', config.platform, { browser: 'browser()', memory: 'memory()' })
+  if (config.version !== undefined && !Number.isSafeInteger(config.version)) throw new OutboxError('invalid', `createStdSync(): the option "version" must be a whole number, not ${config.version}`)
   const before = live.get(config.name)
   if (before && !before.restarted) {
     throw new OutboxError('invalid', `createStdSync(): "${config.name}" is live in this tab already; dispose it first, or share it`)
@@ -48,8 +48,8 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   const queued = config.outbox ?? false
   const runner = new Runner(config.runtime)
   const callers = new Callers(() => go, config.classify)
-  const screen = new Screen(() => go, db, callers, tell)
-  const entity = new Entity(() => go, db, config.name, (tell) => screen.serving(tell))
+  const screen = new Screen(() => go, db, callers, tell, () => actions.showSkipped())
+  const entity = new Entity(() => go, db, config.name, (tell) => screen.serving(tell), () => disposal !== undefined)
   const actions = new Actions(() => go, db, screen, callers, queued, runner, tell)
   const collections = new Collections(config.name, queued, () => go, db, screen, callers, runner)
   const listeners = new Set<(status: OutboxStatus) => void>()
@@ -64,8 +64,7 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   if (config.platform?.persist) askToPersist((granted) => tell({ type: 'persist', granted }))
   /** Opens the Ready Gate once what is stored is on screen, or cannot be read. */
   const openGate = async () => {
-    for (const collection of boot) collection.preload().catch(() => undefined)
-    const read = await Promise.allSettled(boot.map((collection) => screen.hydrated(collection)))
+    const read = await screen.hydrated()
     const replayed = await Promise.allSettled([actions.replay()])
     if (disposal) throw new OutboxError('disposed', 'this Std Sync was disposed')
     go.call('openGate')
@@ -90,7 +89,6 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
       if (!booting) openGate().then(ready.resolve, ready.reject)
     },
   })
-  const boot: Collection<any, any>[] = []
   let booting = true
   const ready = deferred<void>()
   nextTask(() => {
@@ -100,8 +98,11 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
 
   let disposal: Promise<void> | undefined
   const options = (collection: StdCollectionConfig<any, any>) => {
-    if (disposal) throw new OutboxError('disposed', `std.collection(): "${config.name}" was disposed in this tab`)
-    return collections.options(collection)
+    alive('std.collection()')
+    return collections.options(collection, booting)
+  }
+  const alive = (where: string) => {
+    if (disposal) throw new OutboxError('disposed', `${where}: "${config.name}" was disposed in this tab`)
   }
   const outbox: StdOutbox = {
     get entity() {
@@ -111,7 +112,7 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
     discard: (id) => screen.storedEntry(id).then(() => go.async('discard', id)),
     retry: (id) => go.async('retry', id),
     stored: (transaction) => screen.storedOf(transaction),
-    delivered: (transaction) => deliveredOf(transaction),
+    delivered: (transaction) => screen.deliveredOf(transaction),
     status,
     subscribe(listener) {
       const own = (status: OutboxStatus) => listener(status)
@@ -126,16 +127,25 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
   const std: StdSync = {
     name: config.name,
     collectionOptions: (collection) => options(collection) as never,
-    collection(collectionConfig) {
-      const collection = db.createCollection(options(collectionConfig) as never) as unknown as Collection<any, any>
-      if (booting) boot.push(collection)
-      return collection as never
+    collection: (collection) => db.createCollection(options(collection) as never) as never,
+    wrap(options, wrapped) {
+      alive('std.wrap()')
+      return collections.wrap(options, wrapped)
     },
-    wrap: (options, wrapped) => collections.wrap(options, wrapped),
-    createOfflineAction: (action) => actions.create(action),
+    createOfflineAction(action) {
+      alive('createOfflineAction()')
+      return actions.create(action)
+    },
     inOrder(write) {
       const transaction = db.createTransaction({ autoCommit: false, mutationFn: ({ transaction }) => collections.send(transaction as never, true) })
-      transaction.mutate(write)
+      let returned: unknown
+      transaction.mutate(() => {
+        returned = write()
+      })
+      if (returned instanceof Promise) {
+        transaction.rollback()
+        throw new OutboxError('invalid', 'std.inOrder(): the function must make its writes at once; one that is asynchronous would make them outside of the transaction')
+      }
       transaction.commit().catch(() => undefined)
       return transaction as Transaction<any>
     },
@@ -146,6 +156,7 @@ export function makeStdSync(config: StdSyncConfig, { engine, db, live }: Made): 
       checkOptions('std.reset()', options, ['unsent'])
       const { unsent = 'drop' } = options
       if (unsent !== 'drop' && unsent !== 'refuse') throw new OutboxError('invalid', `std.reset(): the option "unsent" must be 'drop' or 'refuse', not ${String(unsent)}`)
+      await screen.allStored()
       return { dropped: await go.async<number>('reset', unsent === 'refuse') }
     },
     dispose() {

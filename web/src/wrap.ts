@@ -42,11 +42,15 @@ export class SourcedView extends View {
   }
 
   /** How the source writes: not held back by what is unsent, which is rebuilt over it. */
-  source(params: SyncParams, options: CollectionConfig<any, any>): SyncParams {
+  source(params: SyncParams, options: CollectionConfig<any, any>, shown: () => void): SyncParams {
     const full = options.sync.rowUpdateMode === 'full'
     const open: Map<string, Row | undefined>[] = []
     return {
       ...params,
+      markReady: () => {
+        params.markReady()
+        shown()
+      },
       begin: (...args: Parameters<SyncParams['begin']>) => {
         open.push(new Map())
         return params.begin(...args)
