@@ -49,8 +49,9 @@ test('with an outbox, pacedUpdate is update, and pacing warns once', async () =>
     const rows = std.collection<{ id: string; n: number }, string>({
       name: 'rows', getKey: ({ id }) => id, onInsert: () => undefined, onUpdate: ({ updates }) => void sent.push(updates.n), pacing: lab.paceStrategy.debounce({ wait: 60_000 }),
     })
-    const early = await Promise.resolve().then(() => rows.utils.pacedUpdate('a', () => undefined)).then(() => 'accepted', (error: { message: string }) => error.message)
     await std.ready
+    const idle = std.collection<{ id: string }, string>({ name: 'idle', getKey: ({ id }) => id, onUpdate: () => undefined })
+    const early = await Promise.resolve().then(() => idle.utils.pacedUpdate('a', () => undefined)).then(() => 'accepted', (error: { message: string }) => error.message)
     await std.outbox.delivered(rows.insert({ id: 'a', n: 0 }))
     const edits = [1, 2, 3].map((n) => rows.utils.pacedUpdate('a', (draft) => void (draft.n = n)))
     await Promise.all(edits.map((edit) => std.outbox.stored(edit)))

@@ -213,8 +213,8 @@ export class Screen {
 
   #send(transaction: Transaction<any>, drafts: Draft[]): Promise<void> {
     const handler = deferred<void>()
-    handler.promise.catch(() => undefined)
-    this.#delivered.set(transaction, handler.promise)
+    // TanStack takes one that wrote nothing for done.
+    if (transaction.mutations.length === 0) this.#delivered.set(transaction, handler.promise)
     const live: Live = { id: transaction.id, transaction, entryIds: [], stored: deferred(), handler, call: drafts[0]?.action !== undefined, views: new Set() }
     for (const draft of drafts) this.#remember(live, draft.id)
     this.#addTo(live)
