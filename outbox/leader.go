@@ -14,19 +14,22 @@ func (o *Outbox) lead(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	for misses := 1; ctx.Err() == nil; misses++ {
+	misses := 0
+	for ctx.Err() == nil {
 		err := o.stand(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return
-		}
-		if isContext(err) {
+		case isContext(err):
 			// Reset or robbed: stand in line again. Who was robbed has been away, and may
 			// have heard nothing.
 			o.Suspect()
 			misses = 0
 			continue
-		}
-		if err != nil && !errors.Is(err, errStale) && CodeOf(err) != CodeReset {
+		case err == nil || errors.Is(err, errStale) || CodeOf(err) == CodeReset:
+			misses = 1
+		default:
+			misses++
 			o.storageFailed(err)
 		}
 		pause(ctx, backoff(misses, 0))
@@ -65,7 +68,7 @@ func (o *Outbox) drain(ctx context.Context) error {
 // A tab that hangs, is frozen, or whose module is stuck keeps its lock. Whoever
 // waits for it asks after so long, and gives it so long to answer.
 const (
-	patience     = 9 * time.Second
+	patience     = 8 * time.Second
 	answerWithin = 5 * time.Second
 )
 
