@@ -316,3 +316,29 @@ test('a leader that shows a wrapped collection nowhere, or no longer, sends its 
   await insert('cleaned up')
   assert.deepEqual(await leader.evaluate(() => (lab.opened as any).flown), ['never shown quiet', 'cleaned up quiet'])
 })
+
+test('the handlers of a wrapped collection with a codec get rows as the app knows them', async () => {
+  const page = await now.chrome.tab(now.server.url)
+  const seen = await page.evaluate(async () => {
+    const { createStdSync } = await lab.load()
+    interface Row {
+      id: string
+      at: URL
+    }
+    const flown: string[] = []
+    const handler = async ({ transaction }: any) => {
+      const [{ original, modified, changes }] = transaction.mutations
+      flown.push([original.at, modified.at, changes.at].map((at) => (at === undefined ? 'none' : at instanceof URL ? at.pathname : 'encoded')).join(' '))
+    }
+    const std = createStdSync({ name: 'coded', platform: lab.browser(), outbox: true })
+    const rows = lab.db.createCollection(std.wrap(
+      { id: 'coded', getKey: ({ id }: Row) => id, onInsert: handler, onUpdate: handler, sync: { sync: ({ markReady }: any) => markReady() } },
+      { name: 'rows', codec: { encode: ({ id, at }: Row) => ({ id, at: at.href }), decode: ({ id, at }: { id: string; at: string }) => ({ id, at: new URL(at) }) } },
+    ))
+    await std.ready
+    await std.outbox.delivered(rows.insert({ id: 'a', at: new URL('http://x/1') }))
+    await std.outbox.delivered(rows.update('a', (draft) => void (draft.at = new URL('http://x/2') as never)))
+    return flown
+  })
+  assert.deepEqual(seen, ['none /1 /1', '/1 /2 /2'])
+})

@@ -37,8 +37,9 @@ export type Fly = (flown: Flown, request: Request) => Promise<Rows>
 
 /** Returns how a Collection's Requests are run. */
 export function flyCollection(config: Config, codec: RowCodec): Fly {
-  return async ({ op, key, ...flown }, request) => {
-    const { base, changes, latest } = decoded(codec, op, flown)
+  return async (flown, request) => {
+    const { op, key } = flown
+    const { base, changes, latest } = decoded(codec, flown)
     let returned: unknown
     if (op === 'insert') returned = await callback(config, 'onInsert')([changes], request)
     // A row that was deleted and made again, where nothing else is ever updated.
@@ -60,17 +61,16 @@ function callback<Name extends 'onInsert' | 'onUpdate' | 'onDelete'>(config: Con
 }
 
 /** What is stored as the app knows it. What does not fit any more waits for code that it fits. */
-function decoded(codec: RowCodec, op: Flown['op'], { base, changes, latest }: Pick<Flown, 'base' | 'changes' | 'latest'>): { base?: Row; changes?: Row; latest: Row | undefined } {
+export function decoded(codec: RowCodec, flown: Pick<Flown, 'op' | 'base' | 'changes' | 'latest'>): { base?: Row; changes?: Row; latest: Row | undefined } {
   try {
-    return {
-      ...(base && { base: codec.decode(base) }),
-      ...(changes && { changes: op === 'insert' ? codec.decode(changes) : codec.decodeChanges(base, changes) }),
-      latest: latest && codec.decode(latest),
-    }
+    return { ...codec.decodeWrite(flown), latest: flown.latest && codec.decode(flown.latest) }
   } catch (cause) {
     throw new Waiting((cause as Error).message, { cause })
   }
 }
+
+/** What a Collection calls for a write. */
+export const callbackOf = { insert: 'onInsert', update: 'onUpdate', delete: 'onDelete' } as const
 
 /**
  * The rows among what a callback returned: those that have the key of a written

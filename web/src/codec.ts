@@ -41,6 +41,14 @@ export class RowCodec {
     return this.codec ? fields(this.decode({ ...base, ...changes }), Object.keys(changes)) : changes
   }
 
+  /** A stored write as the app knows it: its `base` and its `changes`, which are a whole row for an insert. */
+  decodeWrite({ op, base, changes }: { op: string; base?: Row; changes?: Row }): { base?: Row; changes?: Row } {
+    return {
+      ...(base && { base: this.decode(base) }),
+      ...(changes && { changes: op === 'insert' ? this.decode(changes) : this.decodeChanges(base, changes) }),
+    }
+  }
+
   #encoded(row: Row): object {
     try {
       return this.codec?.encode(row) as object

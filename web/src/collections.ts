@@ -1,5 +1,5 @@
 import type { Collection, CollectionConfig, PendingMutation, Transaction } from '@tanstack/db'
-import { flyCollection } from './callbacks.js'
+import { callbackOf, flyCollection } from './callbacks.js'
 import type { Callers } from './callers.js'
 import { RowCodec } from './codec.js'
 import { directHandlers, sendDirect } from './direct.js'
@@ -28,6 +28,8 @@ interface Made {
   view: View
   config: Config
   queued: boolean
+  /** How its writes are sent without an Outbox. */
+  direct: ReturnType<typeof directHandlers>
 }
 
 /** The Collections of a Std Sync. */
@@ -53,13 +55,13 @@ export class Collections {
     const codec = new RowCodec(config.name, config.codec)
     const view = new View(config.name, codec)
     const queued = this.queued && config.outbox !== false
-    const made = { view, config, queued }
-    if (this.#made.has(config.name)) throw new OutboxError('invalid', `std.collection(): there is a collection "${config.name}" already: give every Collection of a Std Sync its own name`)
+    const direct = directHandlers(config, view, this.go)
+    const made = { view, config, queued, direct }
+    this.#free('std.collection()', config.name)
     this.#register(made)
     this.callers.add(`collection:${config.name}`, { fly: flyCollection(config, codec), classify: config.classify, timeout: config.request?.timeout, config, codec })
     this.screen.add(view)
     this.#made.set(config.name, made)
-    const direct = directHandlers(config, view, this.go)
     return {
       id: `${this.sync}/${config.name}`,
       getKey: config.getKey,
@@ -77,12 +79,12 @@ export class Collections {
   wrap<Options extends CollectionConfig<any, any, any, any>>(options: Options, given: WrapConfig): Options {
     const { name, codec, classify, request } = checkedWrap(options, given)
     if (!this.queued) return options
-    if (this.#made.has(name)) throw new OutboxError('invalid', `std.wrap(): there is a collection "${name}" already: give every Collection of a Std Sync its own name`)
+    this.#free('std.wrap()', name)
     const config = { ...options, name } as unknown as Config
     const view = new SourcedView(name, new RowCodec(name, codec))
     this.callers.add(`collection:${name}`, { fly: flyWrapped(options, view), classify, timeout: request?.timeout, config, codec: view.codec })
     this.screen.add(view)
-    const made = { view, config, queued: true }
+    const made = { view, config, queued: true, direct: {} }
     this.#made.set(name, made)
     return {
       // At once, as what was unsent is there at boot and has to be sent by a tab that
@@ -104,6 +106,11 @@ export class Collections {
         },
       },
     }
+  }
+
+  /** Throws if a Collection of that name was made before. */
+  #free(where: string, name: string): void {
+    if (this.#made.has(name)) throw new OutboxError('invalid', `${where}: there is a collection "${name}" already: give every Collection of a Std Sync its own name`)
   }
 
   /** Lets a fresh module know of all of them. */
@@ -131,13 +138,13 @@ export class Collections {
     if (made.every(({ queued }) => queued)) return this.screen.record(transaction, inOrder)
     const through = made.find(({ queued }) => queued)
     if (through) throw new OutboxError('invalid', `"${through.config.name}" has an Outbox and another collection of this transaction has none: write to them in transactions of their own`)
-    return sendDirect(transaction, made.map(({ config, view }) => directHandlers(config, view, this.go)))
+    return sendDirect(transaction, made.map(({ direct }) => direct))
   }
 
   #of(mutation: PendingMutation): Made {
     for (const made of this.#made.values()) {
       if (made.view.collection !== (mutation.collection as unknown)) continue
-      const callback = ({ insert: 'onInsert', update: 'onUpdate', delete: 'onDelete' } as const)[mutation.type]
+      const callback = callbackOf[mutation.type]
       if (!made.config[callback]) throw new OutboxError('invalid', `"${made.config.name}" has no ${callback}: there is nobody to send this ${mutation.type}`)
       return made
     }

@@ -127,15 +127,10 @@ export class Screen {
 
   /** A stored Entry as the app knows it. One that does not fit any more is not shown. */
   #decoded({ codec }: View, entry: Replayed): Replayed | undefined {
-    const { id, op, name, base, changes } = entry
     try {
-      return {
-        ...entry,
-        ...(base && { base: codec.decode(base) }),
-        ...(changes && { changes: op === 'insert' ? codec.decode(changes) : codec.decodeChanges(base, changes) }),
-      }
+      return { ...entry, ...codec.decodeWrite(entry) }
     } catch (error) {
-      this.tell({ type: 'replay-skipped', name, entryIds: [id], error: error as OutboxError })
+      this.tell({ type: 'replay-skipped', name: entry.name, entryIds: [entry.id], error: error as OutboxError })
       return undefined
     }
   }

@@ -1,6 +1,6 @@
 import type { Collection, CollectionConfig, PendingMutation, SyncConfig } from '@tanstack/db'
 import { dequal } from 'dequal/lite'
-import type { Flown, Fly } from './callbacks.js'
+import { callbackOf, decoded, type Flown, type Fly } from './callbacks.js'
 import { Waiting } from './errors.js'
 import type { Live } from './live.js'
 import { keyOf, keyText, type Row } from './rows.js'
@@ -126,11 +126,11 @@ function bridged(row: Row, original: Row, changes: Row): Row {
 export function flyWrapped(options: CollectionConfig<any, any>, view: SourcedView): Fly {
   return async (flown, request) => {
     const { op, entryIds } = flown
-    const name = ({ insert: 'onInsert', update: 'onUpdate', delete: 'onDelete' } as Record<string, 'onInsert' | 'onUpdate' | 'onDelete'>)[op] as 'onInsert'
+    const name = callbackOf[op as keyof typeof callbackOf]
     const { flyer: collection } = view
     const handler = options[name]
     if (!handler || !collection) throw new Waiting(handler ? `"${view.name}" is not started in this tab` : `"${view.name}" has no ${name} to send a stored write with`)
-    const transaction = { id: request.idempotencyKey, metadata: {}, createdAt: new Date(request.enqueuedAt), mutations: [mutationOf(flown, collection)] }
+    const transaction = { id: request.idempotencyKey, metadata: {}, createdAt: new Date(request.enqueuedAt), mutations: [mutationOf({ ...flown, ...decoded(view.codec, flown) } as Flown, collection)] }
     await view.flying(entryIds, async () => handler.call(options, { transaction, collection, request } as never))
     return []
   }
